@@ -1,0 +1,87 @@
+//! The lists a search returns.
+
+use crate::Metric;
+
+/// The index that fills a place for which there was no candidate.
+pub const NO_NEIGHBOUR: u32 = u32::MAX;
+
+/// The `k` nearest base rows of each query, nearest first.
+///
+/// `indices` and `scores` are `[n, k]`, row-major. Scores are canonical (squared under
+/// [`Metric::Euclidean`]); [`Metric::reported`] turns them into what a report shows. Places that no candidate fills hold
+/// [`NO_NEIGHBOUR`] and [`Metric::worst`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Neighbours {
+    metric: Metric,
+    n: usize,
+    k: usize,
+    indices: Vec<u32>,
+    scores: Vec<f64>,
+    next: Vec<f64>,
+}
+
+impl Neighbours {
+    /// Lists of `k` places for `n` queries: `indices` and `scores` are `[n, k]`, `next` is `[n]` and holds the score of
+    /// the best candidate left out of each list ([`Metric::worst`] where there is none).
+    ///
+    /// # Panics
+    /// If the lengths do not fit `n` and `k`.
+    pub fn from_parts(metric: Metric, n: usize, k: usize, indices: Vec<u32>, scores: Vec<f64>, next: Vec<f64>) -> Self {
+        assert_eq!(indices.len(), n * k, "indices are [n, k]");
+        assert_eq!(scores.len(), n * k, "scores are [n, k]");
+        assert_eq!(next.len(), n, "next is [n]");
+        Self { metric, n, k, indices, scores, next }
+    }
+
+    /// The metric that ranked the lists.
+    pub fn metric(&self) -> Metric {
+        self.metric
+    }
+
+    /// Number of queries.
+    pub fn n(&self) -> usize {
+        self.n
+    }
+
+    /// Places per list.
+    pub fn k(&self) -> usize {
+        self.k
+    }
+
+    /// Base rows, `[n, k]`.
+    pub fn indices(&self) -> &[u32] {
+        &self.indices
+    }
+
+    /// Canonical scores, `[n, k]`.
+    pub fn scores(&self) -> &[f64] {
+        &self.scores
+    }
+
+    /// The list of query `i`, nearest first.
+    pub fn list(&self, i: usize) -> &[u32] {
+        &self.indices[i * self.k..(i + 1) * self.k]
+    }
+
+    /// The canonical scores of query `i`, nearest first.
+    pub fn list_scores(&self, i: usize) -> &[f64] {
+        &self.scores[i * self.k..(i + 1) * self.k]
+    }
+
+    /// The canonical score of the best candidate left out of the list of query `i`.
+    pub fn next_score(&self, i: usize) -> f64 {
+        self.next[i]
+    }
+
+    /// Whether the last place of list `i` and the best candidate left out have the same score, so that only the tie
+    /// rule chose between them.
+    pub fn tied_at_k(&self, i: usize) -> bool {
+        self.list(i).last().is_some_and(|&last| last != NO_NEIGHBOUR)
+            && self.list_scores(i).last() == Some(&self.next[i])
+    }
+
+    /// Number of queries for which [`Neighbours::tied_at_k`] holds.
+    pub fn tied_rows(&self) -> usize {
+        (0..self.n).filter(|&i| self.tied_at_k(i)).count()
+    }
+}

@@ -1,0 +1,89 @@
+//! Kernels of the mnno engine, and their only run-time dispatch.
+//!
+//! Two rules make the engine's answers independent of the machine:
+//!
+//! - **One order.** [`Kernels::dot`] and [`Kernels::squared_euclidean`] accumulate in eight interleaved f64 lanes
+//!   (element `j` goes to lane `j mod 8`), reduced as `((0+4)+(2+6))+((1+5)+(3+7))`. Wider registers hold more lanes
+//!   at once but never another order, so every tier gives the same bits. A product of two f32 is exact in f64, so a
+//!   fused multiply-add would not change `dot` either.
+//! - **One dispatch.** [`Tier`] names an instruction set, [`Kernels`] is the proof that this CPU has it. Whoever holds
+//!   a `Kernels` calls without asking again.
+//!
+//! The kernels are written once, as plain loops over fixed-size arrays, and compiled for each tier by `pulp`. Hand-written
+//! intrinsics were rejected here: these loops are bound by memory and by the latency of f64 additions, which the
+//! several-rows forms hide.
+#![forbid(unsafe_code)]
+
+mod lanes;
+mod scan;
+mod tier;
+
+pub use scan::ScanRows;
+pub use tier::{Kernels, Tier, UnavailableTier};
+
+impl Kernels {
+    /// `sum_j x_j * y_j` in f64, in the canonical order.
+    ///
+    /// NaN and infinities follow IEEE arithmetic. Empty rows give 0.
+    ///
+    /// # Panics
+    /// If the lengths differ.
+    ///
+    /// # Examples
+    /// ```
+    /// let kernels = mnno_simd::Kernels::detect();
+    /// assert_eq!(kernels.dot(&[1.0, 2.0], &[3.0, 4.0]), 11.0);
+    /// ```
+    pub fn dot(self, x: &[f32], y: &[f32]) -> f64 {
+        self.dot_many(x, [y])[0]
+    }
+
+    /// [`Kernels::dot`] of `x` with each of `R` rows, bit for bit; several chains of additions run at once.
+    ///
+    /// # Panics
+    /// If a length differs from that of `x`.
+    pub fn dot_many<const R: usize>(self, x: &[f32], rows: [&[f32]; R]) -> [f64; R] {
+        assert_same_length(x, &rows);
+        self.run(
+            #[inline(always)]
+            || lanes::accumulate(x, rows, |a, b| a * b),
+        )
+    }
+
+    /// `sum_j (x_j - y_j)^2` in f64, in the canonical order; difference, square and sum are each rounded.
+    ///
+    /// # Panics
+    /// If the lengths differ.
+    ///
+    /// # Examples
+    /// ```
+    /// let kernels = mnno_simd::Kernels::detect();
+    /// assert_eq!(kernels.squared_euclidean(&[1.0, 2.0], &[4.0, 6.0]), 25.0);
+    /// ```
+    pub fn squared_euclidean(self, x: &[f32], y: &[f32]) -> f64 {
+        self.squared_euclidean_many(x, [y])[0]
+    }
+
+    /// [`Kernels::squared_euclidean`] of `x` with each of `R` rows, bit for bit.
+    ///
+    /// # Panics
+    /// If a length differs from that of `x`.
+    pub fn squared_euclidean_many<const R: usize>(self, x: &[f32], rows: [&[f32]; R]) -> [f64; R] {
+        assert_same_length(x, &rows);
+        self.run(
+            #[inline(always)]
+            || {
+                lanes::accumulate(x, rows, |a, b| {
+                    let t = a - b;
+                    t * t
+                })
+            },
+        )
+    }
+}
+
+fn assert_same_length<const R: usize>(x: &[f32], rows: &[&[f32]; R]) {
+    for row in rows {
+        assert_eq!(x.len(), row.len(), "rows of different length");
+    }
+}

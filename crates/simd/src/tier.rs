@@ -1,0 +1,121 @@
+//! Which instruction set the kernels run on.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// An instruction set that the kernels are compiled for, slowest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Tier {
+    /// What every CPU of the target has.
+    Portable,
+    /// AVX2 and FMA (x86-64-v3).
+    Avx2,
+    /// AVX-512 F, BW, CD, DQ and VL (x86-64-v4).
+    Avx512,
+}
+
+impl Tier {
+    /// Every tier, slowest first.
+    pub const ALL: [Self; 3] = [Self::Portable, Self::Avx2, Self::Avx512];
+
+    /// The name that [`FromStr`] reads back.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Portable => "portable",
+            Self::Avx2 => "avx2",
+            Self::Avx512 => "avx512",
+        }
+    }
+}
+
+impl fmt::Display for Tier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Tier {
+    type Err = UnavailableTier;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        Self::ALL.into_iter().find(|t| t.name() == name).ok_or_else(|| UnavailableTier::Unknown(name.to_owned()))
+    }
+}
+
+/// Why a tier cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum UnavailableTier {
+    /// No tier has this name.
+    #[error("unknown SIMD tier '{0}': expected portable, avx2 or avx512")]
+    Unknown(String),
+    /// The CPU, or the target this was compiled for, lacks the instructions.
+    #[error("this CPU cannot run the SIMD tier '{0}'")]
+    Unsupported(Tier),
+}
+
+/// The kernels of one [`Tier`], and the proof that this CPU can run them.
+#[derive(Clone, Copy, Debug)]
+pub struct Kernels(Backend);
+
+#[derive(Clone, Copy, Debug)]
+enum Backend {
+    Portable,
+    #[cfg(target_arch = "x86_64")]
+    Avx2(pulp::x86::V3),
+    #[cfg(target_arch = "x86_64")]
+    Avx512(pulp::x86::V4),
+}
+
+impl Kernels {
+    /// The fastest kernels that this CPU can run. Cheap after the first call in a process.
+    pub fn detect() -> Self {
+        Tier::ALL.into_iter().rev().find_map(|tier| Self::with_tier(tier).ok()).unwrap_or(Self(Backend::Portable))
+    }
+
+    /// The kernels of a stated tier.
+    ///
+    /// # Errors
+    /// [`UnavailableTier::Unsupported`] if this CPU lacks the instructions.
+    pub fn with_tier(tier: Tier) -> Result<Self, UnavailableTier> {
+        let backend = match tier {
+            Tier::Portable => Some(Backend::Portable),
+            #[cfg(target_arch = "x86_64")]
+            Tier::Avx2 => pulp::x86::V3::try_new().map(Backend::Avx2),
+            #[cfg(target_arch = "x86_64")]
+            Tier::Avx512 => pulp::x86::V4::try_new().map(Backend::Avx512),
+            #[cfg(not(target_arch = "x86_64"))]
+            _ => None,
+        };
+        backend.map(Self).ok_or(UnavailableTier::Unsupported(tier))
+    }
+
+    /// The kernels of every tier that this CPU can run, slowest first.
+    pub fn available() -> Vec<Self> {
+        Tier::ALL.into_iter().filter_map(|tier| Self::with_tier(tier).ok()).collect()
+    }
+
+    /// The tier of these kernels.
+    pub fn tier(self) -> Tier {
+        match self.0 {
+            Backend::Portable => Tier::Portable,
+            #[cfg(target_arch = "x86_64")]
+            Backend::Avx2(_) => Tier::Avx2,
+            #[cfg(target_arch = "x86_64")]
+            Backend::Avx512(_) => Tier::Avx512,
+        }
+    }
+
+    /// Runs `kernel` compiled for this tier. The closure must be `#[inline(always)]`, or it is compiled without the
+    /// tier's instructions (slower, with the same result).
+    #[inline(always)]
+    pub(crate) fn run<T>(self, kernel: impl FnOnce() -> T) -> T {
+        match self.0 {
+            Backend::Portable => kernel(),
+            #[cfg(target_arch = "x86_64")]
+            Backend::Avx2(simd) => simd.vectorize(kernel),
+            #[cfg(target_arch = "x86_64")]
+            Backend::Avx512(simd) => simd.vectorize(kernel),
+        }
+    }
+}
