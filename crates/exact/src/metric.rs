@@ -47,20 +47,42 @@ impl Metric {
         if self == Self::Euclidean { canonical.sqrt() } else { canonical }
     }
 
-    /// The canonical score of a pair, from `dot(q,b)` for the products and from the squared distance for the others.
-    ///
-    /// `qq` and `bb` are `dot(q,q)` and `dot(b,b)`; only the cosine uses them.
-    pub(crate) fn score(self, kernels: Kernels, q: &[f32], b: &[f32], qq: f64, bb: f64) -> f64 {
+    /// A score turned so that larger is nearer.
+    pub(crate) fn goodness(self, score: f64) -> f64 {
+        if self.larger_is_nearer() { score } else { -score }
+    }
+
+    /// The inverse of [`Metric::goodness`].
+    pub(crate) fn score_of(self, goodness: f64) -> f64 {
+        self.goodness(goodness)
+    }
+
+    /// The canonical scores of `q` with `R` rows. `qq` and `bb` are `dot(q,q)` and each `dot(b,b)`; only the cosine
+    /// uses them.
+    pub(crate) fn scores<const R: usize>(
+        self,
+        kernels: Kernels,
+        q: &[f32],
+        rows: [&[f32]; R],
+        qq: f64,
+        bb: [f64; R],
+    ) -> [f64; R] {
         match self {
-            Self::Cosine => cosine(kernels.dot(q, b), qq, bb),
-            Self::InnerProduct => kernels.dot(q, b),
-            Self::Euclidean | Self::SquaredEuclidean => kernels.squared_euclidean(q, b),
+            Self::Cosine => {
+                let mut scores = kernels.dot_many(q, rows);
+                for (score, bb) in scores.iter_mut().zip(bb) {
+                    *score = cosine(*score, qq, bb);
+                }
+                scores
+            }
+            Self::InnerProduct => kernels.dot_many(q, rows),
+            Self::Euclidean | Self::SquaredEuclidean => kernels.squared_euclidean_many(q, rows),
         }
     }
 }
 
 /// Written so, a row against itself gives exactly 1, and f32 data can neither overflow nor underflow it.
-pub(crate) fn cosine(dot: f64, qq: f64, bb: f64) -> f64 {
+fn cosine(dot: f64, qq: f64, bb: f64) -> f64 {
     (dot / (qq * bb).sqrt()).clamp(-1.0, 1.0)
 }
 

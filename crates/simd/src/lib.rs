@@ -13,6 +13,8 @@
 //! intrinsics were rejected here: these loops are bound by memory and by the latency of f64 additions, which the
 //! several-rows forms hide.
 #![forbid(unsafe_code)]
+// A kernel is compiled for a tier only where it is inlined into that tier's entry.
+#![allow(clippy::inline_always)]
 
 mod lanes;
 mod scan;

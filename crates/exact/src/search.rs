@@ -1,0 +1,266 @@
+//! The search: what a caller asks for, and the walk over panels of base rows and blocks of queries.
+
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use mnno_simd::Kernels;
+use rayon::prelude::*;
+
+use crate::error::Side;
+use crate::pack::{Panel, squared_norms};
+use crate::tile::TileSearch;
+use crate::{Exclude, Metric, NO_NEIGHBOUR, Neighbours, Rows, SearchError, Ties, TopK};
+
+/// Told how far a long operation is, and asked whether to go on. Called from several threads.
+pub trait Observer: Sync {
+    /// `done` of `total` pairs of rows have been compared.
+    fn progress(&self, done: u64, total: u64) {
+        let _ = (done, total);
+    }
+
+    /// Whether to give up; asked often.
+    fn cancelled(&self) -> bool {
+        false
+    }
+}
+
+/// Watches nothing.
+impl Observer for () {}
+
+/// Which threads a search runs on. The library starts no global pool.
+#[derive(Clone, Copy, Debug, Default)]
+pub enum Threads<'a> {
+    /// As many as the process may use, for the time of the search.
+    #[default]
+    All,
+    /// So many, for the time of the search.
+    Count(NonZeroUsize),
+    /// The caller's pool.
+    Pool(&'a rayon::ThreadPool),
+}
+
+impl Threads<'_> {
+    fn run<T: Send>(self, work: impl FnOnce() -> T + Send) -> Result<T, SearchError> {
+        let count = match self {
+            Self::Pool(pool) => return Ok(pool.install(work)),
+            Self::Count(count) => count,
+            Self::All => std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
+        };
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(count.get()).build().map_err(SearchError::Threads)?;
+        Ok(pool.install(work))
+    }
+}
+
+/// How the work is cut. It changes speed and memory, never an answer.
+///
+/// Memory is about `4 * panel * d` bytes for the panel, and per thread `4 * queries * (d + base)`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tiles {
+    /// Queries per block.
+    pub queries: NonZeroUsize,
+    /// Base rows per product.
+    pub base: NonZeroUsize,
+    /// Base rows that are packed at a time and searched by all threads.
+    pub panel: NonZeroUsize,
+}
+
+impl Tiles {
+    /// The default for rows of `d` values: a panel of about 32 MiB.
+    pub fn for_dimension(d: usize) -> Self {
+        const PANEL_BYTES: usize = 32 << 20;
+        let at_least_one = |n| NonZeroUsize::new(n).unwrap_or(NonZeroUsize::MIN);
+        let base = 1024;
+        Self {
+            queries: at_least_one(128),
+            base: at_least_one(base),
+            panel: at_least_one((PANEL_BYTES / (4 * d.max(1))).clamp(base, 1 << 18)),
+        }
+    }
+}
+
+/// An exact k-nearest-neighbour search.
+///
+/// The lists are those of the canonical f64 score of the [`Metric`], equal scores ordered by [`Ties`]: the same bytes for
+/// any threads, tiles and SIMD tier.
+///
+/// # Examples
+/// ```
+/// use mnno_exact::{Metric, Search, SliceRows};
+/// let rows = [0.0, 0.0, 1.0, 0.0, 0.0, 3.0];
+/// let lists = Search::new(Metric::Euclidean, 1).self_join(&SliceRows::new(&rows, 2))?;
+/// assert_eq!(lists.indices(), [1, 0, 0]);
+/// # Ok::<(), mnno_exact::SearchError>(())
+/// ```
+#[derive(Clone, Copy)]
+pub struct Search<'a> {
+    pub(crate) metric: Metric,
+    pub(crate) k: usize,
+    pub(crate) ties: Ties,
+    exclude: Option<Exclude<'a>>,
+    threads: Threads<'a>,
+    tiles: Option<Tiles>,
+    pub(crate) kernels: Kernels,
+    observer: &'a dyn Observer,
+}
+
+impl<'a> Search<'a> {
+    /// A search for the `k` nearest rows under `metric`, on all threads, with the fastest kernels of this CPU.
+    pub fn new(metric: Metric, k: usize) -> Self {
+        Self {
+            metric,
+            k,
+            ties: Ties::default(),
+            exclude: None,
+            threads: Threads::default(),
+            tiles: None,
+            kernels: Kernels::detect(),
+            observer: &(),
+        }
+    }
+
+    /// Sets how equal scores are ordered.
+    #[must_use]
+    pub fn ties(mut self, ties: Ties) -> Self {
+        self.ties = ties;
+        self
+    }
+
+    /// Sets which base rows are no candidates. Unless set, a self-join leaves out the row itself and any other search
+    /// nothing.
+    #[must_use]
+    pub fn exclude(mut self, exclude: Exclude<'a>) -> Self {
+        self.exclude = Some(exclude);
+        self
+    }
+
+    /// Sets the threads.
+    #[must_use]
+    pub fn threads(mut self, threads: Threads<'a>) -> Self {
+        self.threads = threads;
+        self
+    }
+
+    /// Sets how the work is cut.
+    #[must_use]
+    pub fn tiles(mut self, tiles: Tiles) -> Self {
+        self.tiles = Some(tiles);
+        self
+    }
+
+    /// Sets the kernels.
+    #[must_use]
+    pub fn kernels(mut self, kernels: Kernels) -> Self {
+        self.kernels = kernels;
+        self
+    }
+
+    /// Sets who is told of progress and may cancel.
+    #[must_use]
+    pub fn observer(mut self, observer: &'a dyn Observer) -> Self {
+        self.observer = observer;
+        self
+    }
+
+    /// The nearest rows of each row of `rows` among the others.
+    ///
+    /// # Errors
+    /// As [`Search::queries`].
+    pub fn self_join(self, rows: &dyn Rows) -> Result<Neighbours, SearchError> {
+        let exclude = self.exclude.unwrap_or(Exclude::SameIndex);
+        self.exclude(exclude).queries(rows, rows)
+    }
+
+    /// The nearest rows of `base` for each row of `queries`: `[queries.n(), k]`.
+    ///
+    /// With fewer than `k` candidates the rest of a list holds [`NO_NEIGHBOUR`] and [`Metric::worst`].
+    ///
+    /// # Errors
+    /// [`SearchError`] if the dimensions differ, a value is NaN or infinite, a row is zero under the cosine, the base has
+    /// too many rows, an exclusion does not fit, threads cannot be started, or the observer cancels.
+    pub fn queries(self, base: &dyn Rows, queries: &dyn Rows) -> Result<Neighbours, SearchError> {
+        if queries.d() != base.d() {
+            return Err(SearchError::Dimensions { queries: queries.d(), base: base.d() });
+        }
+        if base.n() >= NO_NEIGHBOUR as usize {
+            return Err(SearchError::TooManyRows { n: base.n() });
+        }
+        self.exclude.unwrap_or_default().check(queries.n(), base.n())?;
+        let lists = self.threads.run(|| self.all_lists(base, queries))??;
+        Ok(self.collect(lists))
+    }
+
+    fn all_lists(&self, base: &dyn Rows, queries: &dyn Rows) -> Result<Vec<TopK>, SearchError> {
+        let d = base.d();
+        let tiles = self.tiles.unwrap_or_else(|| Tiles::for_dimension(d));
+        let threads = rayon::current_num_threads();
+        // A block for each thread, even when the queries are few.
+        let block = queries.n().div_ceil(threads).clamp(1, tiles.queries.get());
+        let query_norms = self.query_norms(queries, block)?;
+        let total = queries.n() as u64 * base.n() as u64;
+        let done = AtomicU64::new(0);
+
+        let mut lists = vec![TopK::new(self.k, self.metric, self.ties); queries.n()];
+        let mut panel = Panel::new();
+        for first in (0..base.n()).step_by(tiles.panel.get()) {
+            let end = (first + tiles.panel.get()).min(base.n());
+            panel.fill(base, first..end, self.metric, self.kernels)?;
+            let (panel, exclude) = (&panel, self.exclude.unwrap_or_default());
+            lists.par_chunks_mut(block).zip(query_norms.par_chunks(block)).enumerate().try_for_each_init(
+                || TileSearch::new(self, base, queries, exclude, tiles.base.get()),
+                |tile_search, (task, (lists, norms))| {
+                    if self.observer.cancelled() {
+                        return Err(SearchError::Interrupted);
+                    }
+                    tile_search.search(panel, task * block, norms, lists);
+                    let pairs = (lists.len() * (end - first)) as u64;
+                    self.observer.progress(done.fetch_add(pairs, Ordering::Relaxed) + pairs, total);
+                    Ok(())
+                },
+            )?;
+        }
+        Ok(lists)
+    }
+
+    fn query_norms(&self, queries: &dyn Rows, block: usize) -> Result<Vec<f64>, SearchError> {
+        let mut norms = vec![0.0; queries.n()];
+        norms.par_chunks_mut(block).enumerate().try_for_each_init(Vec::new, |scratch, (task, norms)| {
+            let first = task * block;
+            let rows = queries.block(first..first + norms.len(), scratch);
+            squared_norms(rows, first, self.metric, self.kernels, Side::Queries, norms)
+        })?;
+        Ok(norms)
+    }
+
+    fn collect(&self, lists: Vec<TopK>) -> Neighbours {
+        let (n, k) = (lists.len(), self.k);
+        let worst = self.metric.worst();
+        let mut indices = vec![NO_NEIGHBOUR; n * k];
+        let mut scores = vec![worst; n * k];
+        let mut next = vec![worst; n];
+        for (i, list) in lists.into_iter().enumerate() {
+            for (place, (index, score)) in list.ranked().enumerate() {
+                if place < k {
+                    indices[i * k + place] = index;
+                    scores[i * k + place] = score;
+                } else {
+                    next[i] = score;
+                }
+            }
+        }
+        Neighbours::from_parts(self.metric, n, k, indices, scores, next)
+    }
+}
+
+impl std::fmt::Debug for Search<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Search")
+            .field("metric", &self.metric)
+            .field("k", &self.k)
+            .field("ties", &self.ties)
+            .field("exclude", &self.exclude)
+            .field("threads", &self.threads)
+            .field("tiles", &self.tiles)
+            .field("kernels", &self.kernels)
+            .finish_non_exhaustive()
+    }
+}

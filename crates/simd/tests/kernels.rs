@@ -1,0 +1,127 @@
+//! Every tier gives the bits of the definition, at every length and alignment.
+
+use mnno_simd::{Kernels, ScanRows, Tier, UnavailableTier};
+
+/// Values of mixed size and sign from a linear congruence; `salt` tells sequences apart.
+fn values(n: usize, salt: u64) -> Vec<f32> {
+    let mut state = salt;
+    let mut next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state >> 33
+    };
+    (0..n).map(|_| ((next() % 20_001) as f32 - 10_000.0) * 2f32.powi((next() % 40) as i32 - 20)).collect()
+}
+
+fn reduce(terms: impl Iterator<Item = f64>) -> f64 {
+    let mut l = [0.0f64; 8];
+    terms.enumerate().for_each(|(j, term)| l[j % 8] += term);
+    ((l[0] + l[4]) + (l[2] + l[6])) + ((l[1] + l[5]) + (l[3] + l[7]))
+}
+
+fn dot(x: &[f32], y: &[f32]) -> f64 {
+    reduce(x.iter().zip(y).map(|(&a, &b)| f64::from(a) * f64::from(b)))
+}
+
+fn squared_euclidean(x: &[f32], y: &[f32]) -> f64 {
+    reduce(x.iter().zip(y).map(|(&a, &b)| (f64::from(a) - f64::from(b)) * (f64::from(a) - f64::from(b))))
+}
+
+/// Lengths from 0 to past four of the widest registers, each at 16 starts, so that loads are aligned and not.
+#[test]
+fn dot_and_distance_equal_the_definition_bit_for_bit() {
+    let (x, y, z) = (values(200, 1), values(200, 2), values(200, 3));
+    for kernels in Kernels::available() {
+        let tier = kernels.tier();
+        for d in 0..=131 {
+            for start in 0..16 {
+                let cut = |v: &'_ [f32]| v[start..start + d].to_vec();
+                let (a, b, c) = (&x[start..start + d], &y[start..start + d], &z[start..start + d]);
+                assert_eq!(kernels.dot(a, b).to_bits(), dot(a, b).to_bits(), "{tier}, d {d}, start {start}");
+                let many = kernels.dot_many(a, [b, c, a]);
+                assert_eq!(many.map(f64::to_bits), [dot(a, b), dot(a, c), dot(a, a)].map(f64::to_bits), "{tier}, {d}");
+                let expected = squared_euclidean(a, b);
+                assert_eq!(kernels.squared_euclidean(a, b).to_bits(), expected.to_bits(), "{tier}, {d}, {start}");
+                let many = kernels.squared_euclidean_many(a, [c, b]);
+                assert_eq!(
+                    many.map(f64::to_bits),
+                    [squared_euclidean(a, c), expected].map(f64::to_bits),
+                    "{tier}, {d}"
+                );
+                // The same values elsewhere in memory.
+                assert_eq!(kernels.dot(&cut(&x), &cut(&y)).to_bits(), dot(a, b).to_bits(), "{tier}, d {d}");
+            }
+        }
+    }
+}
+
+#[test]
+fn extreme_values_follow_the_definition() {
+    let rows = [
+        vec![f32::MAX; 19],
+        vec![f32::MIN_POSITIVE / 8.0; 19],
+        vec![f32::from_bits(1); 19],
+        vec![-0.0; 19],
+        vec![f32::INFINITY; 19],
+    ];
+    for kernels in Kernels::available() {
+        for x in &rows {
+            for y in &rows {
+                let (got, expected) = (kernels.dot(x, y), dot(x, y));
+                assert!(got.to_bits() == expected.to_bits() || (got.is_nan() && expected.is_nan()), "{got} {expected}");
+            }
+        }
+        assert!(kernels.dot(&[f32::NAN, 1.0], &[1.0, 1.0]).is_nan());
+    }
+}
+
+#[test]
+fn scan_finds_what_a_plain_loop_finds() {
+    for kernels in Kernels::available() {
+        for n in 0..100 {
+            let products = values(n, 4);
+            let weights: Vec<f64> = values(n, 5).into_iter().map(|v| f64::from(v).abs()).collect();
+            let offsets: Vec<f64> = values(n, 6).into_iter().map(f64::from).collect();
+            let rows = ScanRows { products: &products, weights: &weights, offsets: &offsets };
+            let bound = |j: usize| 1.5 * weights[j] * (f64::from(products[j]) + 0.25) + offsets[j];
+            let mut thresholds: Vec<f64> = (0..n).map(bound).collect(); // equality survives
+            thresholds.extend([f64::NEG_INFINITY, f64::INFINITY, 0.0]);
+            for threshold in thresholds {
+                let expected: Vec<u32> = (0..n).filter(|&j| bound(j) >= threshold).map(|j| j as u32).collect();
+                let mut hits = Vec::new();
+                kernels.scan(rows, 1.5, 0.25, threshold, &mut hits);
+                assert_eq!(hits, expected, "{}, n {n}, threshold {threshold}", kernels.tier());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_bound_that_is_nan_survives() {
+    let (weights, offsets) = ([0.0; 20], [0.0; 20]);
+    let rows = ScanRows { products: &[1.0; 20], weights: &weights, offsets: &offsets };
+    for kernels in Kernels::available() {
+        let mut hits = Vec::new();
+        kernels.scan(rows, 1.0, f64::INFINITY, 1e300, &mut hits); // 0 * infinity
+        assert_eq!(hits.len(), 20);
+        hits.clear();
+        kernels.scan(rows, 1.0, 0.0, f64::NAN, &mut hits);
+        assert_eq!(hits.len(), 20);
+    }
+}
+
+#[test]
+fn tiers_are_named_and_found() {
+    for tier in Tier::ALL {
+        assert_eq!(tier.name().parse(), Ok(tier));
+    }
+    assert_eq!("sse9".parse::<Tier>(), Err(UnavailableTier::Unknown("sse9".to_owned())));
+    let available: Vec<Tier> = Kernels::available().into_iter().map(Kernels::tier).collect();
+    assert_eq!(available.first(), Some(&Tier::Portable));
+    assert_eq!(available.last(), Some(&Kernels::detect().tier()));
+}
+
+#[test]
+#[should_panic(expected = "rows of different length")]
+fn rows_of_different_length_are_refused() {
+    Kernels::detect().dot_many(&[1.0, 2.0], [&[1.0, 2.0], &[1.0]]);
+}
