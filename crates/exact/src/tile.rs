@@ -132,8 +132,10 @@ impl<'a> TileSearch<'a> {
         let (_, &mut lower, _) = self.lower.select_nth_unstable_by(self.k, |a, b| b.total_cmp(a));
         let threshold = bound.threshold_from_lower(lower);
         let error = self.product_error;
-        // Negated, so that a bound that is NaN stays.
-        self.hits.retain(|&j| !(estimate(j, error) < threshold));
+        self.hits.retain(|&j| {
+            let upper = estimate(j, error);
+            upper >= threshold || upper.is_nan() || threshold.is_nan()
+        });
     }
 
     /// Scores the survivors canonically and offers them to the list.

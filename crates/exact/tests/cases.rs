@@ -27,7 +27,8 @@ fn b1_faiss_5285_distances_survive_a_large_shared_offset() {
 
 #[test]
 fn b4_scikit_learn_9354_near_vectors_keep_their_distance() {
-    let (a, b) = ([61.221_638f32, 71.606_628, -65.751_265], [61.221_638f32, 71.608_940, -65.728_477]);
+    let a: Vec<f32> = ["61.221638", "71.606628", "-65.751265"].map(|v| v.parse().unwrap()).to_vec();
+    let b: Vec<f32> = ["61.221638", "71.608940", "-65.728477"].map(|v| v.parse().unwrap()).to_vec();
     let lists = Search::new(Metric::Euclidean, 1).queries(&SliceRows::new(&b, 3), &SliceRows::new(&a, 3)).unwrap();
     let exact: f64 = a.iter().zip(&b).map(|(&x, &y)| (f64::from(x) - f64::from(y)).powi(2)).sum::<f64>().sqrt();
     let got = Metric::Euclidean.reported(lists.scores()[0]);

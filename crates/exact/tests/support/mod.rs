@@ -25,7 +25,7 @@ impl Random {
     }
 
     pub fn below(&mut self, n: usize) -> usize {
-        (self.uniform() * n as f64) as usize
+        (self.bits() % n as u64) as usize
     }
 
     /// Standard normal (Box-Muller).
