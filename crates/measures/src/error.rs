@@ -49,4 +49,12 @@ pub enum MeasureError {
         /// Rows of the space.
         n: usize,
     },
+    /// A list names a row twice.
+    #[error("the list of row {row} names row {index} twice")]
+    Repeated {
+        /// The row, from 0.
+        row: usize,
+        /// The neighbour it repeats.
+        index: u32,
+    },
 }

@@ -68,7 +68,8 @@ impl Overlap {
 /// the row itself.
 ///
 /// # Errors
-/// [`MeasureError`] if rows or list lengths differ, lists are empty, or a list is short or names no row of the space.
+/// [`MeasureError`] if rows or list lengths differ, lists are empty, or a list is short, names no row of the space
+/// or names a row twice.
 ///
 /// # Examples
 /// ```
@@ -123,6 +124,7 @@ pub fn mnno(a: &Neighbours, b: &Neighbours) -> Result<Overlap, MeasureError> {
 
 fn check_lists(lists: &Neighbours) -> Result<(), MeasureError> {
     let n = lists.n();
+    let mut listed_by = vec![NO_NEIGHBOUR; n];
     for row in 0..n {
         for &index in lists.list(row) {
             if index == NO_NEIGHBOUR {
@@ -130,6 +132,9 @@ fn check_lists(lists: &Neighbours) -> Result<(), MeasureError> {
             }
             if index as usize >= n {
                 return Err(MeasureError::UnknownRow { row, index, n });
+            }
+            if std::mem::replace(&mut listed_by[index as usize], row as u32) == row as u32 {
+                return Err(MeasureError::Repeated { row, index });
             }
         }
     }

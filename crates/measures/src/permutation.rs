@@ -15,11 +15,26 @@ use crate::Overlap;
 /// Permutation `t` is drawn by Fisher-Yates from a `SplitMix64` stream seeded with (`seed`, `t`): the same for any number of
 /// threads. Runs on the rayon pool that the caller has installed.
 ///
+/// The permuted lists keep the ties as they were broken. Under [`mnno_exact::Ties::LowerIndex`] both spaces break them
+/// alike for the true pairing only, so where ties across k are many, p speaks of them too: break ties at random there.
+///
 /// # Panics
-/// If the lists differ in rows, or `overlap` is not of these lists.
+/// If `overlap` is not of these lists.
+///
+/// # Examples
+/// ```
+/// use mnno_exact::{Metric, Search, SliceRows};
+/// let x: Vec<f32> = (0..40u8).map(|i| f32::from(i).powi(2)).collect();
+/// let lists = Search::new(Metric::Euclidean, 3).self_join(&SliceRows::new(&x, 1))?;
+/// let overlap = mnno_measures::mnno(&lists, &lists)?;
+/// assert_eq!(mnno_measures::permutation_p(&lists, &lists, &overlap, 99, 0), Some(0.01));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn permutation_p(a: &Neighbours, b: &Neighbours, overlap: &Overlap, permutations: u32, seed: u64) -> Option<f64> {
     let n = overlap.n();
-    assert!(a.n() == n && b.n() == n, "the overlap of {n} rows is not of lists of {} and {}", a.n(), b.n());
+    for lists in [a, b] {
+        assert_eq!((lists.n(), lists.k()), (n, overlap.k()), "the overlap is of lists of another shape");
+    }
     if permutations == 0 {
         return None;
     }
@@ -34,7 +49,7 @@ pub fn permutation_p(a: &Neighbours, b: &Neighbours, overlap: &Overlap, permutat
             },
         )
         .sum::<u32>();
-    Some(f64::from(1 + hits) / (1.0 + f64::from(permutations)))
+    Some((1.0 + f64::from(hits)) / (1.0 + f64::from(permutations)))
 }
 
 /// The total overlap when row `i` of `a` is paired with row `pairing[i]` of `b`.
@@ -87,7 +102,46 @@ fn mix(x: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use mnno_exact::{Metric, Search, SliceRows};
+
     use super::*;
+
+    fn lists(x: &[f32]) -> Neighbours {
+        Search::new(Metric::Euclidean, 3).self_join(&SliceRows::new(x, 2)).unwrap()
+    }
+
+    /// Normal enough, and without ties.
+    fn points(random: &mut SplitMix64, n: usize) -> Vec<f32> {
+        let mut uniform = || random.below(1 << 20) as f32 / (1 << 19) as f32 - 1.0;
+        (0..2 * n).map(|_| uniform() + uniform() + uniform()).collect()
+    }
+
+    #[test]
+    fn p_equals_a_search_of_the_permuted_rows() {
+        let (n, permutations, seed) = (30, 200, 3);
+        let mut random = SplitMix64(5);
+        let (v, noise) = (points(&mut random, n), points(&mut random, n));
+        let z: Vec<f32> = v.iter().zip(&noise).map(|(v, e)| v + 3.0 * e).collect();
+        let (a, b) = (lists(&v), lists(&z));
+        let overlap = crate::mnno(&a, &b).unwrap();
+        let mut order = Vec::new();
+        let mut hits = 0;
+        for t in 0..permutations {
+            shuffle(&mut order, n, SplitMix64(mix(seed) ^ u64::from(t)));
+            let permuted: Vec<f32> = order.iter().flat_map(|&i| [z[2 * i as usize], z[2 * i as usize + 1]]).collect();
+            hits += u32::from(crate::mnno(&a, &lists(&permuted)).unwrap().total() >= overlap.total());
+        }
+        assert!(hits > 0 && hits < permutations / 2, "{hits} hits would hide a difference");
+        let expected = f64::from(1 + hits) / f64::from(1 + permutations);
+        assert_eq!(permutation_p(&a, &b, &overlap, permutations, seed), Some(expected));
+    }
+
+    #[test]
+    fn a_seed_means_the_same_permutation_in_every_version() {
+        let mut order = Vec::new();
+        shuffle(&mut order, 10, SplitMix64(mix(42) ^ 1));
+        assert_eq!(order, [8, 1, 9, 4, 3, 5, 0, 6, 7, 2]);
+    }
 
     #[test]
     fn every_permutation_of_four_is_as_likely() {
