@@ -1,0 +1,288 @@
+//! What can be wrong with a file.
+
+use std::io;
+use std::path::PathBuf;
+
+/// The sort of a failure, from which a program derives its exit code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The file holds what cannot be used.
+    BadData,
+    /// The file cannot be opened or read.
+    CannotOpen,
+    /// The file changed while it was in use.
+    Changed,
+    /// The request does not fit the file.
+    Usage,
+}
+
+/// What is wrong with a file. Each message is one line that begins with the file; rows and columns count from 0.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// The operating system refuses.
+    #[error("{}: {}", path.display(), plain(source))]
+    CannotOpen {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system says.
+        source: io::Error,
+    },
+    /// The path is no regular file.
+    #[error("{}: this is {kind}", path.display())]
+    NotAFile {
+        /// The path.
+        path: PathBuf,
+        /// What it is.
+        kind: &'static str,
+    },
+    /// Another state of the file than the one that was opened.
+    #[error("{}: the file changed while it was in use: {what}", path.display())]
+    Changed {
+        /// The file.
+        path: PathBuf,
+        /// The difference.
+        what: String,
+    },
+    /// Neither content nor name tells the format.
+    #[error("{}: unknown format (the file begins with {first_bytes})", path.display())]
+    UnknownFormat {
+        /// The file.
+        path: PathBuf,
+        /// The first bytes, in hexadecimal.
+        first_bytes: String,
+    },
+    /// The file does not follow its format.
+    #[error("{file}: {fault}")]
+    Malformed {
+        /// The file, and the member where there is one.
+        file: String,
+        /// The format that it was read as.
+        format: crate::Format,
+        /// What is wrong.
+        fault: String,
+        /// What to do about it.
+        hint: Option<&'static str>,
+    },
+    /// The header and the length of the file disagree.
+    #[error(
+        "{file}: header declares {shape} {element} = {declared} bytes at offset {offset}, but {available} remain ({})",
+        difference(*declared, *available)
+    )]
+    Length {
+        /// The file, and the member where there is one.
+        file: String,
+        /// The declared shape, `n x d`.
+        shape: String,
+        /// The declared element type.
+        element: crate::ElementType,
+        /// Bytes that the shape needs.
+        declared: u64,
+        /// Where the data begins.
+        offset: u64,
+        /// Bytes from there to the end.
+        available: u64,
+    },
+    /// The declared shape needs more bytes than a file can have.
+    #[error("{file}: header declares {shape} {element}, more bytes than can be addressed")]
+    TooLarge {
+        /// The file, and the member where there is one.
+        file: String,
+        /// The declared shape.
+        shape: String,
+        /// The declared element type.
+        element: crate::ElementType,
+    },
+    /// Elements that are no real numbers, or of a type that is not read.
+    #[error("{file}: elements of type {descr} ({what}) cannot be used as vectors")]
+    ElementKind {
+        /// The file, and the member where there is one.
+        file: String,
+        /// The type as the file spells it.
+        descr: String,
+        /// The type in words.
+        what: &'static str,
+    },
+    /// An array that is no matrix.
+    #[error("{file}: the array has shape {shape}; a matrix [rows, dims] is needed")]
+    NotAMatrix {
+        /// The file, and the member where there is one.
+        file: String,
+        /// The shape.
+        shape: String,
+        /// Whether a layer of it would be a matrix.
+        layers: bool,
+    },
+    /// A member that the file does not have, or none chosen among several.
+    #[error("{file}: {problem}; it holds {}", list(members))]
+    Member {
+        /// The file.
+        file: String,
+        /// What is wrong with the choice.
+        problem: String,
+        /// The members, each with its shape.
+        members: Vec<String>,
+    },
+    /// A layer beyond the last.
+    #[error("{file}: there is no layer {layer}: the array has {layers}")]
+    Layer {
+        /// The file, and the member where there is one.
+        file: String,
+        /// The layer asked for.
+        layer: usize,
+        /// Layers of the array.
+        layers: usize,
+    },
+    /// A part of the argument that the format has no use for.
+    #[error("{file}: {format} files have no {part}, but '{given}' was asked for")]
+    NoSuchPart {
+        /// The file.
+        file: String,
+        /// The file's format.
+        format: crate::Format,
+        /// Members or layers.
+        part: &'static str,
+        /// What was asked for.
+        given: String,
+    },
+    /// Rows beyond the last.
+    #[error("{file}: rows {start}..{end} were asked for, but there are {n}")]
+    RowRange {
+        /// The file, and the member where there is one.
+        file: String,
+        /// First row asked for.
+        start: usize,
+        /// Row after the last one asked for.
+        end: usize,
+        /// Rows of the matrix.
+        n: usize,
+    },
+    /// Data that must be unpacked or parsed and does not fit the budget.
+    #[error("{file}: needs {needed} bytes of memory, more than the budget of {budget}")]
+    OverBudget {
+        /// The file, and the member where there is one.
+        file: String,
+        /// Bytes needed.
+        needed: u64,
+        /// Bytes allowed.
+        budget: u64,
+    },
+    /// A value is NaN or infinite.
+    #[error("{file}: row {row}, column {column} (both from 0) is {value}")]
+    NonFinite {
+        /// The file, and the member where there is one.
+        file: String,
+        /// The row.
+        row: usize,
+        /// The column.
+        column: usize,
+        /// The value.
+        value: f32,
+    },
+    /// A finite value is larger than any f32.
+    #[error("{file}: row {row}, column {column} (both from 0) is {value}, beyond the range of f32")]
+    BeyondF32 {
+        /// The file, and the member where there is one.
+        file: String,
+        /// The row.
+        row: usize,
+        /// The column.
+        column: usize,
+        /// The value.
+        value: f64,
+    },
+    /// As many labels as rows are needed.
+    #[error("{}: {lines} lines of labels for {rows} rows of {file}", path.display())]
+    LabelCount {
+        /// The file of labels.
+        path: PathBuf,
+        /// Its lines.
+        lines: usize,
+        /// Rows of the matrix.
+        rows: usize,
+        /// The matrix.
+        file: String,
+    },
+    /// A line without a label.
+    #[error("{}: line {line} has no label", path.display())]
+    EmptyLabel {
+        /// The file of labels.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+    },
+}
+
+impl StoreError {
+    /// The sort of failure.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::CannotOpen { .. } | Self::NotAFile { .. } => ErrorKind::CannotOpen,
+            Self::Changed { .. } => ErrorKind::Changed,
+            Self::Member { .. } | Self::Layer { .. } | Self::NoSuchPart { .. } | Self::RowRange { .. } => {
+                ErrorKind::Usage
+            }
+            _ => ErrorKind::BadData,
+        }
+    }
+
+    /// What to do about it, where that is known.
+    pub fn hint(&self) -> Option<String> {
+        let text = match self {
+            Self::Changed { .. } => "run again when nobody writes to it; --io read copies files into memory first",
+            Self::NotAFile { kind: "a directory", .. } => "name a file in it",
+            Self::NotAFile { .. } => "write the data to a file first: it is read more than once",
+            Self::UnknownFormat { .. } => {
+                "name the format with --format npy, npz, csv, tsv, fvecs, ivecs, fbin or ibin"
+            }
+            Self::Malformed { hint, .. } => return hint.map(str::to_owned),
+            Self::Length { declared, available, .. } if declared > available => {
+                "the file is incomplete or its header is wrong: copy or export it again"
+            }
+            Self::Length { .. } => "the header is wrong, or something was appended: export it again",
+            Self::ElementKind { what: "Python objects", .. } => {
+                "they are pickled, and mnno never unpickles; save them as numbers: np.save(path, x.astype('float32'))"
+            }
+            Self::ElementKind { .. } => "save it as real numbers: np.save(path, x.astype('float32'))",
+            Self::NotAMatrix { layers: true, .. } => {
+                "choose a layer of [rows, layers, dims] with ::0 behind the path, or ::* for all of them"
+            }
+            Self::NotAMatrix { .. } => "reshape it to [rows, dims]",
+            Self::Member { .. } => "choose a member with ::NAME behind the path",
+            Self::OverBudget { .. } => "raise --memory, or save it uncompressed as npy, which is mapped",
+            Self::NonFinite { .. } => "remove or replace such rows; 'mnno inspect' lists them",
+            Self::BeyondF32 { .. } => "rescale the values: mnno computes on f32",
+            _ => return None,
+        };
+        Some(text.to_owned())
+    }
+}
+
+/// The operating system's words without the number that Rust adds.
+fn plain(error: &io::Error) -> String {
+    let text = error.to_string();
+    match text.rfind(" (os error") {
+        Some(end) => text[..end].to_owned(),
+        None => text,
+    }
+}
+
+fn difference(declared: u64, available: u64) -> String {
+    if declared > available {
+        format!("{} short", declared - available)
+    } else {
+        format!("{} extra", available - declared)
+    }
+}
+
+fn list(members: &[String]) -> String {
+    const SHOWN: usize = 20;
+    let mut text = members.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
+    if members.is_empty() {
+        "no arrays".clone_into(&mut text);
+    } else if members.len() > SHOWN {
+        text += &format!(" and {} more", members.len() - SHOWN);
+    }
+    text
+}

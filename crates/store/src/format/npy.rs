@@ -1,0 +1,245 @@
+//! numpy's npy, versions 1 to 3: a magic string, a Python dict literal, the elements.
+//!
+//! Format: numpy's "NEP 1 - A Simple File Format for NumPy Arrays". The dict has exactly the keys `descr`,
+//! `fortran_order` and `shape`. Pickled objects are refused, never read.
+
+use crate::layout::ArrayHeader;
+use crate::{ElementType, Format, StoreError};
+
+pub(crate) const MAGIC: &[u8] = b"\x93NUMPY";
+
+/// Longest header that is read; numpy itself refuses headers above 10,000 bytes unless told to trust the file.
+const LONGEST_HEADER: usize = 1 << 16;
+
+/// Reads the header at the start of `bytes`, and checks the array's size against their length.
+pub(crate) fn parse(file: &str, bytes: &[u8]) -> Result<ArrayHeader, StoreError> {
+    let header = parse_header(file, bytes)?;
+    header.check_length(file, bytes.len() - header.offset)?;
+    Ok(header)
+}
+
+/// Reads the header alone; `bytes` may end before the data does.
+pub(crate) fn parse_header(file: &str, bytes: &[u8]) -> Result<ArrayHeader, StoreError> {
+    let bad = |fault: String| malformed(file, fault, None);
+    if !bytes.starts_with(MAGIC) {
+        let shown = crate::open::first_bytes(bytes);
+        return Err(malformed(
+            file,
+            format!("not an npy file: it begins with {shown}, not with \\x93NUMPY"),
+            Some("name the right format with --format"),
+        ));
+    }
+    let ends = || bad(format!("the file ends inside the npy header, after {} bytes", bytes.len()));
+    let [major, minor] = *bytes[MAGIC.len()..].first_chunk().ok_or_else(ends)?;
+    let rest = &bytes[MAGIC.len() + 2..];
+    let (length, start) = match major {
+        1 => (u16::from_le_bytes(*rest.first_chunk().ok_or_else(ends)?) as usize, MAGIC.len() + 4),
+        2 | 3 => (u32::from_le_bytes(*rest.first_chunk().ok_or_else(ends)?) as usize, MAGIC.len() + 6),
+        _ => return Err(bad(format!("npy version {major}.{minor} is not known (1.0, 2.0 and 3.0 are)"))),
+    };
+    if length > LONGEST_HEADER {
+        return Err(bad(format!(
+            "the npy header declares its length as {length} bytes; at most {LONGEST_HEADER} are read"
+        )));
+    }
+    let text = bytes.get(start..start + length).ok_or_else(|| {
+        bad(format!("the npy header declares its length as {length} bytes, but {} remain", bytes.len() - start))
+    })?;
+    let text = std::str::from_utf8(text).map_err(|_| bad("the npy header is not text".to_owned()))?;
+    let mut parser = Parser { text, at: 0 };
+    let dict = parser.dict().map_err(|e| bad(format!("npy header, at character {}: {e}", parser.at)))?;
+    let (element, big_endian) = element(file, &dict.descr)?;
+    Ok(ArrayHeader { shape: dict.shape, element, big_endian, fortran: dict.fortran_order, offset: start + length })
+}
+
+fn malformed(file: &str, fault: String, hint: Option<&'static str>) -> StoreError {
+    StoreError::Malformed { file: file.to_owned(), format: Format::Npy, fault, hint }
+}
+
+/// The element type and whether it is big-endian.
+fn element(file: &str, descr: &Descr) -> Result<(ElementType, bool), StoreError> {
+    let refused = |what| {
+        let descr = match descr {
+            Descr::Simple(text) => format!("'{text}'"),
+            Descr::Structured => "with fields".to_owned(),
+        };
+        Err(StoreError::ElementKind { file: file.to_owned(), descr, what })
+    };
+    let Descr::Simple(text) = descr else { return refused("structured records") };
+    let (order, code) = match text.chars().next() {
+        Some(order @ ('<' | '>' | '|' | '=')) => (order, &text[1..]),
+        _ => ('=', text.as_str()),
+    };
+    let big_endian = match order {
+        '>' => true,
+        '<' => false,
+        _ => cfg!(target_endian = "big"),
+    };
+    let element = match code {
+        "f2" => ElementType::F16,
+        "f4" => ElementType::F32,
+        "f8" => ElementType::F64,
+        "i1" => ElementType::I8,
+        "u1" => ElementType::U8,
+        "i2" => ElementType::I16,
+        "u2" => ElementType::U16,
+        "i4" => ElementType::I32,
+        "u4" => ElementType::U32,
+        "i8" => ElementType::I64,
+        "u8" => ElementType::U64,
+        _ => {
+            return refused(match code.chars().next() {
+                Some('O') => "Python objects",
+                Some('c') => "complex numbers",
+                Some('b' | '?') => "booleans",
+                Some('f') => "floats of another size",
+                Some('S' | 'a' | 'U') => "strings",
+                Some('M' | 'm') => "dates or time spans",
+                Some('V') => "raw bytes",
+                _ => "an unknown type",
+            });
+        }
+    };
+    Ok((element, big_endian))
+}
+
+/// `descr` as the header has it.
+#[derive(Debug)]
+enum Descr {
+    Simple(String),
+    Structured,
+}
+
+struct Dict {
+    descr: Descr,
+    fortran_order: bool,
+    shape: Vec<u64>,
+}
+
+/// Reads the subset of Python literals that npy headers consist of.
+struct Parser<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Parser<'a> {
+    fn rest(&self) -> &'a str {
+        &self.text[self.at..]
+    }
+
+    fn skip_blanks(&mut self) {
+        self.at = self.text.len() - self.rest().trim_start().len();
+    }
+
+    /// Whether `token` comes next; steps over it if so.
+    fn take(&mut self, token: &str) -> bool {
+        self.skip_blanks();
+        let found = self.rest().starts_with(token);
+        if found {
+            self.at += token.len();
+        }
+        found
+    }
+
+    fn expect(&mut self, token: &str) -> Result<(), String> {
+        if self.take(token) {
+            return Ok(());
+        }
+        let found: String = self.rest().chars().take(12).collect();
+        Err(format!("expected {token}, found '{}'", found.escape_default()))
+    }
+
+    fn dict(&mut self) -> Result<Dict, String> {
+        let (mut descr, mut fortran_order, mut shape) = (None, None, None);
+        self.expect("{")?;
+        while !self.take("}") {
+            let key = self.string()?;
+            self.expect(":")?;
+            let again = match key {
+                "descr" => descr.replace(self.descr()?).is_some(),
+                "fortran_order" => fortran_order.replace(self.boolean()?).is_some(),
+                "shape" => shape.replace(self.shape()?).is_some(),
+                _ => return Err(format!("unknown key '{}'", key.escape_default())),
+            };
+            if again {
+                return Err(format!("key '{key}' appears twice"));
+            }
+            if !self.take(",") {
+                self.expect("}")?;
+                break;
+            }
+        }
+        self.skip_blanks();
+        if !self.rest().is_empty() {
+            return Err("there is something behind the closing }".to_owned());
+        }
+        let missing = |key| move || format!("key '{key}' is missing");
+        Ok(Dict {
+            descr: descr.ok_or_else(missing("descr"))?,
+            fortran_order: fortran_order.ok_or_else(missing("fortran_order"))?,
+            shape: shape.ok_or_else(missing("shape"))?,
+        })
+    }
+
+    fn string(&mut self) -> Result<&'a str, String> {
+        let quote = if self.take("'") {
+            '\''
+        } else {
+            self.expect("\"")?;
+            '"'
+        };
+        let end = self.rest().find(quote).ok_or("a string is not closed")?;
+        let text = &self.rest()[..end];
+        self.at += end + 1;
+        Ok(text)
+    }
+
+    fn boolean(&mut self) -> Result<bool, String> {
+        if self.take("True") {
+            return Ok(true);
+        }
+        self.expect("False").map(|()| false).map_err(|_| "fortran_order must be True or False".to_owned())
+    }
+
+    fn descr(&mut self) -> Result<Descr, String> {
+        if !self.take("[") {
+            return Ok(Descr::Simple(self.string()?.to_owned()));
+        }
+        // A list of fields: only its end matters.
+        let mut depth = 1;
+        while depth > 0 {
+            self.skip_blanks();
+            match self.rest().chars().next() {
+                Some('\'' | '"') => {
+                    self.string()?;
+                    continue;
+                }
+                Some('[') => depth += 1,
+                Some(']') => depth -= 1,
+                Some(_) => {}
+                None => return Err("the list of fields is not closed".to_owned()),
+            }
+            self.at += self.rest().chars().next().map_or(0, char::len_utf8);
+        }
+        Ok(Descr::Structured)
+    }
+
+    fn shape(&mut self) -> Result<Vec<u64>, String> {
+        let mut axes = Vec::new();
+        self.expect("(")?;
+        while !self.take(")") {
+            self.skip_blanks();
+            let digits = self.rest().len() - self.rest().trim_start_matches(|c: char| c.is_ascii_digit()).len();
+            let axis = &self.rest()[..digits];
+            axes.push(axis.parse().map_err(|_| "the shape must hold whole numbers from 0".to_owned())?);
+            self.at += digits;
+            // Python 2 wrote long integers with an L.
+            self.take("L");
+            if !self.take(",") {
+                self.expect(")")?;
+                break;
+            }
+        }
+        Ok(axes)
+    }
+}

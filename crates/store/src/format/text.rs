@@ -1,0 +1,190 @@
+//! CSV and TSV: a row per line, with or without row names in the first column and a header line.
+//!
+//! Numbers go straight to f32, since a detour over f64 would round twice. The first column holds row names when one of
+//! its cells is no number (names may well be numbers, such as label ids), or when the header says so.
+
+use csv::{ByteRecord, Reader, ReaderBuilder};
+
+use crate::{Format, StoreError};
+
+/// First cells of a header line that stand above names, in lower case.
+const NAME_HEADINGS: [&str; 6] = ["", "name", "id", "word", "label", "key"];
+
+/// What a text file holds.
+#[derive(Debug)]
+pub(crate) struct Table {
+    pub(crate) n: usize,
+    pub(crate) d: usize,
+    /// Row-major.
+    pub(crate) values: Vec<f32>,
+    pub(crate) names: Option<Vec<String>>,
+}
+
+/// What the first pass finds out.
+struct Shape {
+    header: bool,
+    names: bool,
+    rows: usize,
+    width: usize,
+}
+
+/// Reads the table; its values must fit `budget` bytes.
+pub(crate) fn parse(file: &str, bytes: &[u8], format: Format, budget: u64) -> Result<Table, StoreError> {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let text = Text { file, format, bytes, delimiter: delimiter(bytes, format) };
+    let shape = text.shape()?;
+    let (n, d) = (shape.rows, shape.width - usize::from(shape.names));
+    let needed = (n as u64).saturating_mul(4 * d as u64);
+    if needed > budget {
+        return Err(StoreError::OverBudget { file: file.to_owned(), needed, budget });
+    }
+    let (values, names) = text.values(&shape)?;
+    Ok(Table { n, d, values, names })
+}
+
+/// The delimiter that the first line has most of.
+fn delimiter(bytes: &[u8], format: Format) -> u8 {
+    if format == Format::Tsv {
+        return b'\t';
+    }
+    let line = bytes.split(|&b| b == b'\n').find(|line| !line.is_empty()).unwrap_or_default();
+    let count = |delimiter: u8| line.iter().filter(|&&b| b == delimiter).count();
+    // The last of several maxima wins.
+    [b'\t', b';', b','].into_iter().max_by_key(|&delimiter| count(delimiter)).unwrap_or(b',')
+}
+
+struct Text<'a> {
+    file: &'a str,
+    format: Format,
+    bytes: &'a [u8],
+    delimiter: u8,
+}
+
+impl<'a> Text<'a> {
+    fn reader(&self) -> Reader<&'a [u8]> {
+        ReaderBuilder::new()
+            .has_headers(false)
+            .flexible(true)
+            .delimiter(self.delimiter)
+            // Tab-separated words include lone quotation marks.
+            .quoting(self.delimiter != b'\t')
+            .from_reader(self.bytes)
+    }
+
+    fn bad(&self, fault: String) -> StoreError {
+        StoreError::Malformed { file: self.file.to_owned(), format: self.format, fault, hint: None }
+    }
+
+    /// Calls `visit` with each record.
+    fn each_record(&self, mut visit: impl FnMut(&ByteRecord) -> Result<(), StoreError>) -> Result<(), StoreError> {
+        let mut reader = self.reader();
+        let mut record = ByteRecord::new();
+        while reader.read_byte_record(&mut record).map_err(|e| self.bad(e.to_string()))? {
+            visit(&record)?;
+        }
+        Ok(())
+    }
+
+    fn shape(&self) -> Result<Shape, StoreError> {
+        let mut shape = Shape { header: false, names: false, rows: 0, width: 0 };
+        let mut first_line = None;
+        self.each_record(|record| {
+            let width = record.len();
+            if first_line.is_none() {
+                first_line = Some(line(record));
+                shape.width = width;
+                shape.header = is_header(record);
+                shape.names = shape.header && width > 1 && is_name_heading(&record[0]);
+                shape.rows += usize::from(!shape.header);
+                shape.names |= !shape.header && width > 1 && number(&record[0]).is_none();
+                return Ok(());
+            }
+            if width != shape.width {
+                return Err(self.bad(format!(
+                    "line {} has {width} cells, but line {} has {}",
+                    line(record),
+                    first_line.unwrap_or(1),
+                    shape.width
+                )));
+            }
+            shape.rows += 1;
+            shape.names |= width > 1 && number(&record[0]).is_none();
+            Ok(())
+        })?;
+        Ok(shape)
+    }
+
+    fn values(&self, shape: &Shape) -> Result<(Vec<f32>, Option<Vec<String>>), StoreError> {
+        let first = usize::from(shape.names);
+        let mut values = Vec::with_capacity(shape.rows * (shape.width - first));
+        let mut names = shape.names.then(|| Vec::with_capacity(shape.rows));
+        let mut skip = shape.header;
+        let mut row = 0;
+        self.each_record(|record| {
+            if std::mem::take(&mut skip) {
+                return Ok(());
+            }
+            if let Some(names) = &mut names {
+                let name = str::from_utf8(&record[0]);
+                let name = name.map_err(|_| self.bad(format!("line {}: the row's name is not UTF-8", line(record))))?;
+                names.push(name.to_owned());
+            }
+            for (column, cell) in record.iter().enumerate().skip(first) {
+                let Some(value) = number(cell) else {
+                    return Err(self.bad(format!(
+                        "line {}, cell {} (both from 1): '{}' is not a number",
+                        line(record),
+                        column + 1,
+                        shown(cell)
+                    )));
+                };
+                // Only a number too large becomes infinite without saying so.
+                if value.is_infinite() && cell.iter().any(u8::is_ascii_digit) {
+                    let (file, value) = (self.file.to_owned(), shown(cell));
+                    return Err(StoreError::BeyondF32 { file, row, column: column - first, value });
+                }
+                values.push(value);
+            }
+            row += 1;
+            Ok(())
+        })?;
+        Ok((values, names))
+    }
+}
+
+fn line(record: &ByteRecord) -> u64 {
+    record.position().map_or(0, csv::Position::line)
+}
+
+fn number(cell: &[u8]) -> Option<f32> {
+    str::from_utf8(cell).ok()?.trim().parse().ok()
+}
+
+/// A cell for a message: short, and without control characters.
+fn shown(cell: &[u8]) -> String {
+    const LONGEST: usize = 40;
+    let text = String::from_utf8_lossy(cell);
+    let mut shown: String = text.trim().chars().take(LONGEST).flat_map(char::escape_debug).collect();
+    if text.chars().nth(LONGEST).is_some() {
+        shown.push_str("..");
+    }
+    shown
+}
+
+fn is_name_heading(cell: &[u8]) -> bool {
+    str::from_utf8(cell).is_ok_and(|cell| NAME_HEADINGS.contains(&cell.trim().to_lowercase().as_str()))
+}
+
+/// Whether the first line is a header: no number in it beside the first cell; or, as pandas writes it, column numbers
+/// beside a heading of names. A line of some numbers is data, so that a typing error in the first row is found.
+fn is_header(record: &ByteRecord) -> bool {
+    let Some(first) = record.get(0) else { return false };
+    if record.len() == 1 {
+        return number(first).is_none();
+    }
+    let counts_from = |start: usize| {
+        record.iter().skip(1).enumerate().all(|(i, cell)| number(cell).is_some_and(|v| v == (start + i) as f32))
+    };
+    record.iter().skip(1).all(|cell| number(cell).is_none())
+        || is_name_heading(first) && (counts_from(0) || counts_from(1))
+}

@@ -1,0 +1,35 @@
+//! Labels that travel beside a matrix: a line per row, one or several labels each.
+
+use std::ops::Range;
+use std::path::Path;
+
+use crate::StoreError;
+use crate::bytes::{Io, Source};
+
+/// The labels of rows `rows` of a matrix `file` with `n` rows. The file of labels has a line for every row of the matrix,
+/// or one for every row of the range.
+pub(crate) fn read(path: &Path, file: &str, n: usize, rows: &Range<usize>) -> Result<Vec<Vec<String>>, StoreError> {
+    let source = Source::open(path, Io::Read)?;
+    let text = str::from_utf8(source.bytes()).map_err(|e| StoreError::LabelText {
+        path: path.to_owned(),
+        line: 1 + source.bytes()[..e.valid_up_to()].iter().filter(|&&b| b == b'\n').count(),
+    })?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let lines = text.lines().count();
+    let skip = match lines {
+        _ if lines == n => rows.start,
+        _ if lines == rows.len() => 0,
+        _ => {
+            return Err(StoreError::LabelCount { path: path.to_owned(), lines, rows: n, file: file.to_owned() });
+        }
+    };
+    let labels_of = |(i, line): (usize, &str)| {
+        let labels: Vec<String> =
+            line.split(['\t', ',', ' ']).filter(|label| !label.is_empty()).map(str::to_owned).collect();
+        if labels.is_empty() {
+            return Err(StoreError::EmptyLabel { path: path.to_owned(), line: i + 1 });
+        }
+        Ok(labels)
+    };
+    text.lines().enumerate().skip(skip).take(rows.len()).map(labels_of).collect()
+}
