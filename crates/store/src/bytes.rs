@@ -4,7 +4,7 @@
 //!
 //! A mapped file must not be changed or truncated while it is mapped; nobody can enforce that on another process. So:
 //! values are read as plain numbers, for which every bit pattern is valid; [`Source::verify_unchanged`] compares size,
-//! modification time and identity before a result is published; and a program can call [`exit_on_mapping_fault`], since
+//! modification time and identity before a result is published; and a program can call [`install_fault_handler`], since
 //! reading past a truncation raises SIGBUS. [`Io::Read`] is immune to all of this.
 #![allow(unsafe_code)]
 
@@ -134,7 +134,7 @@ fn read_whole(file: &mut File, size: u64) -> io::Result<Vec<u8>> {
 
 /// Makes the process end with one line on stderr and exit code 74 when a mapped file turns out to be truncated (SIGBUS),
 /// in place of a core dump. For programs; a library must leave signals alone. Does nothing where there is no SIGBUS.
-pub fn exit_on_mapping_fault() {
+pub fn install_fault_handler() {
     #[cfg(unix)]
     {
         extern "C" fn on_fault(_signal: libc::c_int) {

@@ -71,8 +71,12 @@ pub struct Summary {
 }
 
 impl Matrix {
+    /// Visits the rows in order; a matrix without columns has none to look at, however many it declares.
     fn for_each_row<E>(&self, mut visit: impl FnMut(usize, &[f32]) -> Result<(), E>) -> Result<(), E> {
-        let step = (BLOCK_VALUES / self.d().max(1)).max(1);
+        if self.d() == 0 {
+            return Ok(());
+        }
+        let step = (BLOCK_VALUES / self.d()).max(1);
         let mut scratch = Vec::new();
         for start in (0..self.n()).step_by(step) {
             let end = (start + step).min(self.n());
@@ -99,7 +103,9 @@ impl Matrix {
     fn bad_value(&self, i: usize, column: usize, value: f32) -> StoreError {
         let (file, row) = (self.array.name.clone(), i + self.first_row);
         match raw(self.bytes(), &self.layout, i, column) {
-            Raw::Float(value) if value.is_finite() => StoreError::BeyondF32 { file, row, column, value },
+            Raw::Float(value) if value.is_finite() => {
+                StoreError::BeyondF32 { file, row, column, value: format!("{value:e}") }
+            }
             _ => StoreError::NonFinite { file, row, column, value },
         }
     }
@@ -117,32 +123,39 @@ impl Matrix {
     }
 
     /// What the conversion to f32 did; none for types that f32 holds exactly. Takes 32 bytes of memory per row.
-    pub fn rounding(&self) -> Option<Rounding> {
+    ///
+    /// # Errors
+    /// Those of [`Matrix::validate`]: a value that is no number, or beyond f32, has no rounding.
+    pub fn rounding(&self) -> Result<Option<Rounding>, StoreError> {
         if self.layout.element.widens_exactly() {
-            return None;
+            return Ok(None);
         }
-        let (n, d) = (self.n(), self.d());
-        let (mut before, mut after) = (Vec::with_capacity(n), Vec::with_capacity(n));
+        let d = self.d();
+        let (mut before, mut after) = (Vec::new(), Vec::new());
         let mut rounded_values = 0;
         let (mut raw_row, mut f32_row) = (Vec::with_capacity(8 * d), Vec::with_capacity(4 * d));
-        for i in 0..n {
+        self.for_each_row(|i, row| {
             raw_row.clear();
             f32_row.clear();
-            for j in 0..d {
+            for (j, &rounded) in row.iter().enumerate() {
+                if !rounded.is_finite() {
+                    return Err(self.bad_value(i, j, rounded));
+                }
                 let value = raw(self.bytes(), &self.layout, i, j);
                 rounded_values += u64::from(!value.is_f32());
                 raw_row.extend(value.key().to_le_bytes());
-                f32_row.extend((value.to_f32() + 0.0).to_bits().to_le_bytes());
+                f32_row.extend(value_key(rounded).to_le_bytes());
             }
             before.push(xxh3_128(&raw_row));
             after.push(xxh3_128(&f32_row));
-        }
+            Ok(())
+        })?;
         let distinct = |mut hashes: Vec<u128>| {
             hashes.sort_unstable();
             hashes.dedup();
             hashes.len() as u64
         };
-        Some(Rounding { rounded_values, rows_made_equal: distinct(before).saturating_sub(distinct(after)) })
+        Ok(Some(Rounding { rounded_values, rows_made_equal: distinct(before).saturating_sub(distinct(after)) }))
     }
 
     /// What the matrix holds, in one pass over the values and one over the rows that look equal. Takes about 32 bytes of
@@ -151,8 +164,8 @@ impl Matrix {
         let kernels = Kernels::detect();
         let (mut nan, mut infinite) = (Positions::default(), Positions::default());
         let mut zero_rows = Vec::new();
-        let mut norms = Vec::with_capacity(self.n());
-        let mut hashes = Vec::with_capacity(self.n());
+        let mut norms = Vec::new();
+        let mut hashes = Vec::new();
         let mut key = Vec::with_capacity(4 * self.d());
         let Ok(()) = self.for_each_row::<Infallible>(|i, row| {
             key.clear();

@@ -11,6 +11,8 @@ pub enum ErrorKind {
     BadData,
     /// The file cannot be opened or read.
     CannotOpen,
+    /// The output cannot be written.
+    CannotWrite,
     /// The file changed while it was in use.
     Changed,
     /// The request does not fit the file.
@@ -61,9 +63,10 @@ pub enum StoreError {
         /// The format that it was read as.
         format: crate::Format,
         /// What is wrong.
-        fault: String,
-        /// What to do about it.
-        hint: Option<&'static str>,
+        #[source]
+        fault: crate::Fault,
+        /// The format that the content fits, where that is another one.
+        looks_like: Option<crate::Format>,
     },
     /// The header and the length of the file disagree.
     #[error(
@@ -83,6 +86,8 @@ pub enum StoreError {
         offset: u64,
         /// Bytes from there to the end.
         available: u64,
+        /// The format that the content fits, where that is another one.
+        looks_like: Option<crate::Format>,
     },
     /// The declared shape needs more bytes than a file can have.
     #[error("{file}: header declares {shape} {element}, more bytes than can be addressed")]
@@ -115,13 +120,13 @@ pub enum StoreError {
         layers: bool,
     },
     /// A member that the file does not have, or none chosen among several.
-    #[error("{file}: {problem}; it holds {}", list(members))]
+    #[error("{file}: {}; it holds {}", no_member(wanted.as_deref()), list(members))]
     Member {
         /// The file.
         file: String,
-        /// What is wrong with the choice.
-        problem: String,
-        /// The members, each with its shape.
+        /// The member asked for, where one was.
+        wanted: Option<String>,
+        /// The members, each with its shape and type.
         members: Vec<String>,
     },
     /// A layer beyond the last.
@@ -133,6 +138,32 @@ pub enum StoreError {
         layer: usize,
         /// Layers of the array.
         layers: usize,
+    },
+    /// Something else in the place of a layer.
+    #[error("{file}: '{given}' is not a layer: a number from 0, or *")]
+    NotALayer {
+        /// The file.
+        file: String,
+        /// What was given.
+        given: String,
+    },
+    /// A layer of an array that has none.
+    #[error("{file}: the array has shape {shape} and so no layers, but one was asked for")]
+    NoLayers {
+        /// The file, and the member where there is one.
+        file: String,
+        /// The shape.
+        shape: String,
+    },
+    /// More layers than `*` may stand for.
+    #[error("{file}: * stands for at most {most} layers, but the array has {layers}")]
+    TooManyLayers {
+        /// The file, and the member where there is one.
+        file: String,
+        /// Layers of the array.
+        layers: usize,
+        /// The most that are opened at once.
+        most: usize,
     },
     /// A part of the argument that the format has no use for.
     #[error("{file}: {format} files have no {part}, but '{given}' was asked for")]
@@ -189,8 +220,8 @@ pub enum StoreError {
         row: usize,
         /// The column.
         column: usize,
-        /// The value.
-        value: f64,
+        /// The value, as text has it or in scientific notation.
+        value: String,
     },
     /// As many labels as rows are needed.
     #[error("{}: {lines} lines of labels for {rows} rows of {file}", path.display())]
@@ -203,6 +234,14 @@ pub enum StoreError {
         rows: usize,
         /// The matrix.
         file: String,
+    },
+    /// A line of labels that is not UTF-8.
+    #[error("{}: line {line} is not UTF-8", path.display())]
+    LabelText {
+        /// The file of labels.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
     },
     /// A line without a label.
     #[error("{}: line {line} has no label", path.display())]
@@ -220,9 +259,13 @@ impl StoreError {
         match self {
             Self::CannotOpen { .. } | Self::NotAFile { .. } => ErrorKind::CannotOpen,
             Self::Changed { .. } => ErrorKind::Changed,
-            Self::Member { .. } | Self::Layer { .. } | Self::NoSuchPart { .. } | Self::RowRange { .. } => {
-                ErrorKind::Usage
-            }
+            Self::Member { .. }
+            | Self::Layer { .. }
+            | Self::NotALayer { .. }
+            | Self::NoLayers { .. }
+            | Self::TooManyLayers { .. }
+            | Self::NoSuchPart { .. }
+            | Self::RowRange { .. } => ErrorKind::Usage,
             _ => ErrorKind::BadData,
         }
     }
@@ -236,7 +279,10 @@ impl StoreError {
             Self::UnknownFormat { .. } => {
                 "name the format with --format npy, npz, csv, tsv, fvecs, ivecs, fbin or ibin"
             }
-            Self::Malformed { hint, .. } => return hint.map(str::to_owned),
+            Self::Malformed { looks_like: Some(other), .. } | Self::Length { looks_like: Some(other), .. } => {
+                return Some(format!("it has the size of {other} data: try --format {other}"));
+            }
+            Self::Malformed { fault, .. } => return fault.hint().map(str::to_owned),
             Self::Length { declared, available, .. } if declared > available => {
                 "the file is incomplete or its header is wrong: copy or export it again"
             }
@@ -245,6 +291,7 @@ impl StoreError {
                 "they are pickled, and mnno never unpickles; save them as numbers: np.save(path, x.astype('float32'))"
             }
             Self::ElementKind { .. } => "save it as real numbers: np.save(path, x.astype('float32'))",
+            Self::NoLayers { .. } => "leave the layer out",
             Self::NotAMatrix { layers: true, .. } => {
                 "choose a layer of [rows, layers, dims] with ::0 behind the path, or ::* for all of them"
             }
@@ -274,6 +321,10 @@ fn difference(declared: u64, available: u64) -> String {
     } else {
         format!("{} extra", available - declared)
     }
+}
+
+fn no_member(wanted: Option<&str>) -> String {
+    wanted.map_or_else(|| "no member was chosen".to_owned(), |name| format!("there is no member '{name}'"))
 }
 
 fn list(members: &[String]) -> String {

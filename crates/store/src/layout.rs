@@ -9,6 +9,7 @@ use crate::StoreError;
 #[allow(missing_docs)] // the names say it all
 pub enum ElementType {
     F16,
+    BF16,
     F32,
     F64,
     I8,
@@ -26,7 +27,7 @@ impl ElementType {
     pub fn size(self) -> usize {
         match self {
             Self::I8 | Self::U8 => 1,
-            Self::F16 | Self::I16 | Self::U16 => 2,
+            Self::F16 | Self::BF16 | Self::I16 | Self::U16 => 2,
             Self::F32 | Self::I32 | Self::U32 => 4,
             Self::F64 | Self::I64 | Self::U64 => 8,
         }
@@ -34,13 +35,14 @@ impl ElementType {
 
     /// Whether f32 holds every value of the type exactly.
     pub fn widens_exactly(self) -> bool {
-        matches!(self, Self::F16 | Self::F32 | Self::I8 | Self::U8 | Self::I16 | Self::U16)
+        matches!(self, Self::F16 | Self::BF16 | Self::F32 | Self::I8 | Self::U8 | Self::I16 | Self::U16)
     }
 
     /// The name shown to users.
     pub fn name(self) -> &'static str {
         match self {
             Self::F16 => "f16",
+            Self::BF16 => "bf16",
             Self::F32 => "f32",
             Self::F64 => "f64",
             Self::I8 => "i8",
@@ -77,6 +79,12 @@ impl ArrayHeader {
         self.shape.iter().map(u64::to_string).collect::<Vec<_>>().join(" x ")
     }
 
+    /// The shape as Python writes it.
+    pub(crate) fn shape_tuple(&self) -> String {
+        let axes = self.shape.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+        if self.shape.len() == 1 { format!("({axes},)") } else { format!("({axes})") }
+    }
+
     /// Checks the declared size against the `available` bytes behind the offset: exactly as many are needed.
     pub(crate) fn check_length(&self, file: &str, available: usize) -> Result<(), StoreError> {
         let size = self.element.size() as u64;
@@ -95,6 +103,7 @@ impl ArrayHeader {
                     declared,
                     offset: self.offset as u64,
                     available: available as u64,
+                    looks_like: None,
                 })
             }
             _ => Err(StoreError::TooLarge { file: file.to_owned(), shape: self.shape_text(), element: self.element }),
@@ -127,6 +136,9 @@ impl Layout {
             })
             .collect();
         let last = axes.len() - 1;
+        // The strides of an array without elements may not fit, and lead nowhere.
+        let empty = axes.contains(&0);
+        let strides = if empty { vec![0; axes.len()] } else { strides };
         let layer_offset = layer.map_or(0, |l| l * strides[1]);
         Self {
             n: axes[0],

@@ -24,6 +24,7 @@
 mod bytes;
 mod check;
 mod error;
+mod fault;
 mod fingerprint;
 mod format;
 mod labels;
@@ -35,6 +36,7 @@ mod widen;
 pub use bytes::{Io, install_fault_handler};
 pub use check::{EqualRows, Positions, Rounding, Summary};
 pub use error::{ErrorKind, StoreError};
+pub use fault::{DictFault, Fault};
 pub use fingerprint::{Coverage, Fingerprint};
 pub use format::{Format, UnknownFormat};
 pub use layout::ElementType;

@@ -32,6 +32,7 @@ pub(crate) struct Array {
     pub(crate) format: Format,
     /// The file, and the member where there is one.
     pub(crate) name: String,
+    pub(crate) member: Option<String>,
     /// Names of all rows.
     pub(crate) names: Option<Vec<String>>,
     pub(crate) fortran: bool,
@@ -92,13 +93,33 @@ pub struct Matrix {
     pub(crate) layer: Option<usize>,
     pub(crate) first_row: usize,
     pub(crate) display_name: String,
-    pub(crate) labels: Option<Vec<Vec<String>>>,
+    pub(crate) labels: Option<Arc<[Vec<String>]>>,
 }
 
 impl Matrix {
     /// The file.
     pub fn path(&self) -> &Path {
         self.array.source.path()
+    }
+
+    /// The member of the file that holds it, where the format has members.
+    pub fn member(&self) -> Option<&str> {
+        self.array.member.as_deref()
+    }
+
+    /// The layer of an array `[n, layers, d]` that it is.
+    pub fn layer(&self) -> Option<usize> {
+        self.layer
+    }
+
+    /// Number of rows, of the chosen range.
+    pub fn n(&self) -> usize {
+        self.layout.n
+    }
+
+    /// Number of columns (dimensions).
+    pub fn d(&self) -> usize {
+        self.layout.d
     }
 
     /// The argument that named this matrix, with its own layer where all were asked for.

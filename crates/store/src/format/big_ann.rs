@@ -1,29 +1,30 @@
 //! fbin and ibin (big-ann-benchmarks): u32 rows, u32 columns, then 4-byte elements, little-endian.
 
 use crate::layout::{ArrayHeader, Layout};
-use crate::{ElementType, Format, StoreError};
+use crate::{ElementType, Fault, Format, StoreError};
 
 const HEADER: usize = 8;
 
 /// Checks the declared shape against the length of the file.
 pub(crate) fn parse(file: &str, bytes: &[u8], format: Format) -> Result<Layout, StoreError> {
-    let likely_vecs = super::vecs::fits(bytes).then_some("it has the size of a vecs file: try --format fvecs or ivecs");
-    let bad = |fault: String, hint| StoreError::Malformed { file: file.to_owned(), format, fault, hint };
     let Some((n, d)) = shape(bytes) else {
-        return Err(bad(format!("{} bytes are too few for the {HEADER} of a header", bytes.len()), None));
+        let fault = Fault::HeaderCut { length: bytes.len() };
+        return Err(StoreError::Malformed { file: file.to_owned(), format, fault, looks_like: None });
     };
-    let element = if format == Format::Ibin { ElementType::I32 } else { ElementType::F32 };
+    let (element, other) = match format {
+        Format::Ibin => (ElementType::I32, Format::Ivecs),
+        _ => (ElementType::F32, Format::Fvecs),
+    };
     let header =
         ArrayHeader { shape: vec![n.into(), d.into()], element, big_endian: false, fortran: false, offset: HEADER };
-    match header.check_length(file, bytes.len() - HEADER) {
-        Ok(()) => Ok(Layout::of_array(&header, None)),
-        Err(error) if likely_vecs.is_some() => {
-            let fault = error.to_string();
-            let fault = fault.strip_prefix(file).and_then(|f| f.strip_prefix(": ")).unwrap_or(&fault).to_owned();
-            Err(bad(fault, likely_vecs))
+    header.check_length(file, bytes.len() - HEADER).map_err(|error| match error {
+        StoreError::Length { file, shape, element, declared, offset, available, .. } => {
+            let looks_like = super::vecs::fits(bytes).then_some(other);
+            StoreError::Length { file, shape, element, declared, offset, available, looks_like }
         }
-        Err(error) => Err(error),
-    }
+        other => other,
+    })?;
+    Ok(Layout::of_array(&header, None))
 }
 
 fn shape(bytes: &[u8]) -> Option<(u32, u32)> {

@@ -4,7 +4,8 @@
 //! `fortran_order` and `shape`. Pickled objects are refused, never read.
 
 use crate::layout::ArrayHeader;
-use crate::{ElementType, Format, StoreError};
+use crate::open::first_bytes;
+use crate::{DictFault, ElementType, Fault, Format, StoreError};
 
 pub(crate) const MAGIC: &[u8] = b"\x93NUMPY";
 
@@ -20,40 +21,32 @@ pub(crate) fn parse(file: &str, bytes: &[u8]) -> Result<ArrayHeader, StoreError>
 
 /// Reads the header alone; `bytes` may end before the data does.
 pub(crate) fn parse_header(file: &str, bytes: &[u8]) -> Result<ArrayHeader, StoreError> {
-    let bad = |fault: String| malformed(file, fault, None);
+    let bad = |fault| StoreError::Malformed { file: file.to_owned(), format: Format::Npy, fault, looks_like: None };
     if !bytes.starts_with(MAGIC) {
-        let shown = crate::open::first_bytes(bytes);
-        return Err(malformed(
-            file,
-            format!("not an npy file: it begins with {shown}, not with \\x93NUMPY"),
-            Some("name the right format with --format"),
-        ));
+        return Err(bad(Fault::Signature { expected: Format::Npy, found: first_bytes(bytes) }));
     }
-    let ends = || bad(format!("the file ends inside the npy header, after {} bytes", bytes.len()));
-    let [major, minor] = *bytes[MAGIC.len()..].first_chunk().ok_or_else(ends)?;
+    let cut = || bad(Fault::HeaderCut { length: bytes.len() });
+    let [major, minor] = *bytes[MAGIC.len()..].first_chunk().ok_or_else(cut)?;
     let rest = &bytes[MAGIC.len() + 2..];
-    let (length, start) = match major {
-        1 => (u16::from_le_bytes(*rest.first_chunk().ok_or_else(ends)?) as usize, MAGIC.len() + 4),
-        2 | 3 => (u32::from_le_bytes(*rest.first_chunk().ok_or_else(ends)?) as usize, MAGIC.len() + 6),
-        _ => return Err(bad(format!("npy version {major}.{minor} is not known (1.0, 2.0 and 3.0 are)"))),
+    let (declared, start) = match (major, minor) {
+        (1, 0) => (u16::from_le_bytes(*rest.first_chunk().ok_or_else(cut)?) as usize, MAGIC.len() + 4),
+        (2 | 3, 0) => (u32::from_le_bytes(*rest.first_chunk().ok_or_else(cut)?) as usize, MAGIC.len() + 6),
+        _ => return Err(bad(Fault::NpyVersion { major, minor })),
     };
-    if length > LONGEST_HEADER {
-        return Err(bad(format!(
-            "the npy header declares its length as {length} bytes; at most {LONGEST_HEADER} are read"
-        )));
+    if declared > LONGEST_HEADER {
+        return Err(bad(Fault::NpyHeaderLength { declared, most: LONGEST_HEADER }));
     }
-    let text = bytes.get(start..start + length).ok_or_else(|| {
-        bad(format!("the npy header declares its length as {length} bytes, but {} remain", bytes.len() - start))
-    })?;
-    let text = std::str::from_utf8(text).map_err(|_| bad("the npy header is not text".to_owned()))?;
+    let available = bytes.len() - start;
+    let text = bytes.get(start..start + declared).ok_or_else(|| bad(Fault::NpyHeaderCut { declared, available }))?;
+    let text = str::from_utf8(text).map_err(|_| bad(Fault::NpyHeaderText))?;
     let mut parser = Parser { text, at: 0 };
-    let dict = parser.dict().map_err(|e| bad(format!("npy header, at character {}: {e}", parser.at)))?;
+    let dict = parser.dict();
+    let dict = dict.map_err(|fault| {
+        let character = text[..parser.at].chars().count();
+        bad(Fault::NpyHeader { character, fault })
+    })?;
     let (element, big_endian) = element(file, &dict.descr)?;
-    Ok(ArrayHeader { shape: dict.shape, element, big_endian, fortran: dict.fortran_order, offset: start + length })
-}
-
-fn malformed(file: &str, fault: String, hint: Option<&'static str>) -> StoreError {
-    StoreError::Malformed { file: file.to_owned(), format: Format::Npy, fault, hint }
+    Ok(ArrayHeader { shape: dict.shape, element, big_endian, fortran: dict.fortran_order, offset: start + declared })
 }
 
 /// The element type and whether it is big-endian.
@@ -141,15 +134,16 @@ impl<'a> Parser<'a> {
         found
     }
 
-    fn expect(&mut self, token: &str) -> Result<(), String> {
-        if self.take(token) {
-            return Ok(());
-        }
+    fn expected(&self, expected: &'static str) -> DictFault {
         let found: String = self.rest().chars().take(12).collect();
-        Err(format!("expected {token}, found '{}'", found.escape_default()))
+        DictFault::Expected { expected, found: found.escape_default().to_string() }
     }
 
-    fn dict(&mut self) -> Result<Dict, String> {
+    fn expect(&mut self, token: &'static str) -> Result<(), DictFault> {
+        if self.take(token) { Ok(()) } else { Err(self.expected(token)) }
+    }
+
+    fn dict(&mut self) -> Result<Dict, DictFault> {
         let (mut descr, mut fortran_order, mut shape) = (None, None, None);
         self.expect("{")?;
         while !self.take("}") {
@@ -159,10 +153,10 @@ impl<'a> Parser<'a> {
                 "descr" => descr.replace(self.descr()?).is_some(),
                 "fortran_order" => fortran_order.replace(self.boolean()?).is_some(),
                 "shape" => shape.replace(self.shape()?).is_some(),
-                _ => return Err(format!("unknown key '{}'", key.escape_default())),
+                _ => return Err(DictFault::UnknownKey(key.escape_default().to_string())),
             };
             if again {
-                return Err(format!("key '{key}' appears twice"));
+                return Err(DictFault::RepeatedKey(key.to_owned()));
             }
             if !self.take(",") {
                 self.expect("}")?;
@@ -171,37 +165,40 @@ impl<'a> Parser<'a> {
         }
         self.skip_blanks();
         if !self.rest().is_empty() {
-            return Err("there is something behind the closing }".to_owned());
+            return Err(DictFault::Trailing);
         }
-        let missing = |key| move || format!("key '{key}' is missing");
         Ok(Dict {
-            descr: descr.ok_or_else(missing("descr"))?,
-            fortran_order: fortran_order.ok_or_else(missing("fortran_order"))?,
-            shape: shape.ok_or_else(missing("shape"))?,
+            descr: descr.ok_or(DictFault::MissingKey("descr"))?,
+            fortran_order: fortran_order.ok_or(DictFault::MissingKey("fortran_order"))?,
+            shape: shape.ok_or(DictFault::MissingKey("shape"))?,
         })
     }
 
-    fn string(&mut self) -> Result<&'a str, String> {
+    fn string(&mut self) -> Result<&'a str, DictFault> {
         let quote = if self.take("'") {
             '\''
-        } else {
-            self.expect("\"")?;
+        } else if self.take("\"") {
             '"'
+        } else {
+            return Err(self.expected("a string"));
         };
-        let end = self.rest().find(quote).ok_or("a string is not closed")?;
+        let end = self.rest().find(quote).ok_or(DictFault::Unclosed("string"))?;
         let text = &self.rest()[..end];
         self.at += end + 1;
         Ok(text)
     }
 
-    fn boolean(&mut self) -> Result<bool, String> {
+    fn boolean(&mut self) -> Result<bool, DictFault> {
         if self.take("True") {
-            return Ok(true);
+            Ok(true)
+        } else if self.take("False") {
+            Ok(false)
+        } else {
+            Err(self.expected("True or False"))
         }
-        self.expect("False").map(|()| false).map_err(|_| "fortran_order must be True or False".to_owned())
     }
 
-    fn descr(&mut self) -> Result<Descr, String> {
+    fn descr(&mut self) -> Result<Descr, DictFault> {
         if !self.take("[") {
             return Ok(Descr::Simple(self.string()?.to_owned()));
         }
@@ -217,21 +214,20 @@ impl<'a> Parser<'a> {
                 Some('[') => depth += 1,
                 Some(']') => depth -= 1,
                 Some(_) => {}
-                None => return Err("the list of fields is not closed".to_owned()),
+                None => return Err(DictFault::Unclosed("list of fields")),
             }
             self.at += self.rest().chars().next().map_or(0, char::len_utf8);
         }
         Ok(Descr::Structured)
     }
 
-    fn shape(&mut self) -> Result<Vec<u64>, String> {
+    fn shape(&mut self) -> Result<Vec<u64>, DictFault> {
         let mut axes = Vec::new();
         self.expect("(")?;
         while !self.take(")") {
             self.skip_blanks();
             let digits = self.rest().len() - self.rest().trim_start_matches(|c: char| c.is_ascii_digit()).len();
-            let axis = &self.rest()[..digits];
-            axes.push(axis.parse().map_err(|_| "the shape must hold whole numbers from 0".to_owned())?);
+            axes.push(self.rest()[..digits].parse().map_err(|_| self.expected("a whole number from 0"))?);
             self.at += digits;
             // Python 2 wrote long integers with an L.
             self.take("L");

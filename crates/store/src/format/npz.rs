@@ -1,125 +1,153 @@
 //! npz: a zip of npy members. Stored members are read in place, deflated ones within a budget.
+//!
+//! The zip library keeps one member of each name and trusts the directory; so repeated names are refused here, and what
+//! the directory declares is compared with what is there.
 
-use std::collections::HashSet;
-use std::io::{Cursor, Read};
+use std::io::{self, Cursor, Read};
 
-use zip::result::ZipError;
 use zip::{CompressionMethod, ZipArchive};
 
 use crate::format::npy;
 use crate::layout::ArrayHeader;
 use crate::matrix::Storage;
-use crate::{Format, StoreError};
+use crate::open::first_bytes;
+use crate::{Fault, Format, StoreError};
 
 /// A zip with members, and an empty one.
 pub(crate) const SIGNATURES: [&[u8]; 2] = [b"PK\x03\x04", b"PK\x05\x06"];
 
 /// Enough of a member for its npy header.
 const HEADER_BYTES: u64 = (1 << 16) + 64;
+/// Deflate does not shrink data to less than this part of its length.
+const LARGEST_RATIO: u64 = 1032;
+/// Members whose shapes are looked up for an error message.
+const DESCRIBED: usize = 20;
 
-/// Opens member `wanted`, or the only one.
-pub(crate) fn parse(
-    file: &str,
-    bytes: &[u8],
-    wanted: Option<&str>,
-    budget: u64,
-) -> Result<(String, ArrayHeader, Storage), StoreError> {
-    let bad = |fault: String| StoreError::Malformed { file: file.to_owned(), format: Format::Npz, fault, hint: None };
-    let mut zip = ZipArchive::new(Cursor::new(bytes)).map_err(|e| bad(zip_fault(&e)))?;
-    let names = zip.file_names().map(|name| name.map(|n| n.into_owned())).collect::<Result<Vec<_>, _>>();
-    let names = names.map_err(|e| bad(zip_fault(&e)))?;
-    refuse_repeated_names(&mut zip, bytes).map_err(&bad)?;
-    let Some(name) = choose(&names, wanted) else {
-        let problem = match wanted {
-            Some(wanted) => format!("there is no member '{wanted}'"),
-            None if names.is_empty() => "the archive is empty".to_owned(),
-            None => "no member was chosen".to_owned(),
+/// A member, ready to be used.
+pub(crate) struct Member {
+    pub(crate) name: String,
+    pub(crate) header: ArrayHeader,
+    pub(crate) storage: Storage,
+}
+
+/// The directory of an npz.
+pub(crate) struct Archive<'a> {
+    file: &'a str,
+    bytes: &'a [u8],
+    zip: ZipArchive<Cursor<&'a [u8]>>,
+    /// In the order of the directory.
+    names: Vec<String>,
+}
+
+impl<'a> Archive<'a> {
+    pub(crate) fn open(file: &'a str, bytes: &'a [u8]) -> Result<Self, StoreError> {
+        if !SIGNATURES.iter().any(|signature| bytes.starts_with(signature)) {
+            return Err(malformed(file, Fault::Signature { expected: Format::Npz, found: first_bytes(bytes) }));
+        }
+        let zip = ZipArchive::new(Cursor::new(bytes)).map_err(|e| malformed(file, Fault::Zip(e.to_string())))?;
+        if zip.has_duplicate_names() {
+            return Err(malformed(file, Fault::RepeatedMember));
+        }
+        let names = zip.file_names_raw().map(|name| String::from_utf8_lossy(name).into_owned()).collect();
+        Ok(Self { file, bytes, zip, names })
+    }
+
+    /// Whether there is one member only.
+    pub(crate) fn is_single(&self) -> bool {
+        self.names.len() == 1
+    }
+
+    /// Whether a member has the name, with or without `.npy`.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.find(name).is_some()
+    }
+
+    fn find(&self, wanted: &str) -> Option<usize> {
+        let exact = self.names.iter().position(|name| name == wanted);
+        exact.or_else(|| self.names.iter().position(|name| name.strip_suffix(".npy") == Some(wanted)))
+    }
+
+    /// Reads the member `wanted`, or the only one; unpacks at most `budget` bytes.
+    pub(crate) fn read(&mut self, wanted: Option<&str>, budget: u64) -> Result<Member, StoreError> {
+        let index = match wanted {
+            Some(wanted) => self.find(wanted),
+            None => self.is_single().then_some(0),
         };
-        let members = names.iter().map(|name| describe(&mut zip, name)).collect();
-        return Err(StoreError::Member { file: file.to_owned(), problem, members });
-    };
-    let member = format!("{file}::{}", name.strip_suffix(".npy").unwrap_or(&name));
-    let bad = |fault: String| StoreError::Malformed { file: member.clone(), format: Format::Npz, fault, hint: None };
-    let mut entry = zip.by_name(&name).map_err(|e| bad(zip_fault(&e)))?;
-    let size = entry.size();
-    match entry.compression() {
-        CompressionMethod::Stored => {
-            let start = entry.data_start().ok_or_else(|| bad("the member's data cannot be found".to_owned()))?;
-            if entry.compressed_size() != size {
-                let stored = entry.compressed_size();
-                return Err(bad(format!("stored as {stored} bytes, but declared as {size}")));
-            }
-            let end = start.checked_add(size).filter(|&end| end <= bytes.len() as u64);
-            let Some(end) = end else {
-                let left = (bytes.len() as u64).saturating_sub(start);
-                return Err(bad(format!("the member declares {size} bytes at offset {start}, but {left} remain")));
-            };
-            let (start, end) = (start as usize, end as usize);
-            let mut header = npy::parse(&member, &bytes[start..end])?;
-            header.offset += start;
-            Ok((member, header, Storage::InFile))
-        }
-        CompressionMethod::Deflated => {
-            if size > budget {
-                return Err(StoreError::OverBudget { file: member, needed: size, budget });
-            }
-            let mut unpacked = Vec::new();
-            // One byte more than declared shows a member that lies; nothing is reserved on its word.
-            let read = (&mut entry).take(size.saturating_add(1)).read_to_end(&mut unpacked);
-            read.map_err(|e| bad(format!("the member cannot be unpacked: {e}")))?;
-            if unpacked.len() as u64 != size {
-                let more = if unpacked.len() as u64 > size { "more" } else { "fewer" };
-                return Err(bad(format!("the member declares {size} bytes, but unpacks to {more}")));
-            }
-            let header = npy::parse(&member, &unpacked)?;
-            Ok((member, header, Storage::Unpacked(unpacked)))
-        }
-        other => Err(bad(format!("the member is compressed with {other}; only stored and deflated members are read"))),
-    }
-}
+        let index = index.ok_or_else(|| self.no_member(wanted))?;
+        let name = short(&self.names[index]).to_owned();
+        let file = format!("{}::{name}", self.file);
+        let bad = |fault| malformed(&file, fault);
 
-fn choose(names: &[String], wanted: Option<&str>) -> Option<String> {
-    match wanted {
-        Some(wanted) => names.iter().find(|name| *name == wanted || name.strip_suffix(".npy") == Some(wanted)).cloned(),
-        None => match names {
-            [only] => Some(only.clone()),
-            _ => None,
-        },
-    }
-}
-
-/// The index of a zip library keeps one member of each name; a file that has more is refused.
-fn refuse_repeated_names(zip: &mut ZipArchive<Cursor<&[u8]>>, bytes: &[u8]) -> Result<(), String> {
-    const CENTRAL_HEADER: &[u8] = b"PK\x01\x02";
-    let directory = usize::try_from(zip.central_directory_start()).ok().and_then(|start| bytes.get(start..));
-    let mut rest = directory.unwrap_or_default();
-    let mut seen = HashSet::new();
-    while rest.starts_with(CENTRAL_HEADER) && rest.len() >= 46 {
-        let length = |at: usize| u16::from_le_bytes([rest[at], rest[at + 1]]) as usize;
-        let (name, extra, comment) = (length(28), length(30), length(32));
-        let Some(entry) = rest.get(46..46 + name) else { break };
-        if !seen.insert(entry) {
-            return Err(format!("two members are named '{}'", String::from_utf8_lossy(entry)));
+        let entry = self.zip.by_index_raw(index).map_err(|e| bad(Fault::Zip(e.to_string())))?;
+        if entry.encrypted() {
+            return Err(bad(Fault::Encrypted));
         }
-        rest = rest.get(46 + name + extra + comment..).unwrap_or_default();
+        let (method, declared, stored) = (entry.compression(), entry.size(), entry.compressed_size());
+        let offset = entry.data_start().unwrap_or(u64::MAX);
+        drop(entry);
+        let available = (self.bytes.len() as u64).saturating_sub(offset);
+        if stored > available {
+            return Err(bad(Fault::MemberCut { declared: stored, offset, available }));
+        }
+        match method {
+            CompressionMethod::Stored => {
+                if stored != declared {
+                    return Err(bad(Fault::StoredLength { stored, declared }));
+                }
+                let mut entry = self.zip.by_index(index).map_err(|e| bad(Fault::Zip(e.to_string())))?;
+                io::copy(&mut entry, &mut io::sink()).map_err(|e| bad(Fault::Damaged(e)))?;
+                let start = offset as usize;
+                let mut header = npy::parse(&file, &self.bytes[start..start + stored as usize])?;
+                header.offset += start;
+                Ok(Member { name, header, storage: Storage::InFile })
+            }
+            CompressionMethod::Deflated => {
+                if declared > budget {
+                    return Err(StoreError::OverBudget { file, needed: declared, budget });
+                }
+                let mut unpacked = Vec::new();
+                let likely = declared.min(stored.saturating_mul(LARGEST_RATIO));
+                unpacked
+                    .try_reserve_exact(usize::try_from(likely).unwrap_or(usize::MAX))
+                    .map_err(|_| StoreError::OverBudget { file: file.clone(), needed: declared, budget })?;
+                let entry = self.zip.by_index(index).map_err(|e| bad(Fault::Zip(e.to_string())))?;
+                // One byte more than declared shows a member that lies.
+                let read = entry.take(declared.saturating_add(1)).read_to_end(&mut unpacked);
+                read.map_err(|e| bad(Fault::Damaged(e)))?;
+                let length = unpacked.len() as u64;
+                if length != declared {
+                    let more = length > declared;
+                    return Err(bad(Fault::UnpackedLength { declared, unpacked: length, more }));
+                }
+                let header = npy::parse(&file, &unpacked)?;
+                Ok(Member { name, header, storage: Storage::Unpacked(unpacked) })
+            }
+            other => Err(bad(Fault::Compression { method: other.to_string() })),
+        }
     }
-    Ok(())
-}
 
-/// `name (shape, type)`, or why its header cannot be read.
-fn describe(zip: &mut ZipArchive<Cursor<&[u8]>>, name: &str) -> String {
-    let short = name.strip_suffix(".npy").unwrap_or(name);
-    let header = zip.by_name(name).ok().and_then(|entry| {
+    fn no_member(&mut self, wanted: Option<&str>) -> StoreError {
+        let members = (0..self.names.len()).map(|index| self.describe(index)).collect();
+        StoreError::Member { file: self.file.to_owned(), wanted: wanted.map(str::to_owned), members }
+    }
+
+    /// `name (shape, type)`, or the name alone where its header cannot be read or there are too many to look at.
+    fn describe(&mut self, index: usize) -> String {
+        let name = short(&self.names[index]).to_owned();
         let mut start = Vec::new();
-        entry.take(HEADER_BYTES).read_to_end(&mut start).ok()?;
-        npy::parse_header(name, &start).ok()
-    });
-    match header {
-        Some(header) => format!("{short} ({} {})", header.shape_text(), header.element),
-        None => format!("{short} (not a numeric array)"),
+        let entry = (index < DESCRIBED).then(|| self.zip.by_index(index).ok()).flatten();
+        let read = entry.and_then(|entry| entry.take(HEADER_BYTES).read_to_end(&mut start).ok());
+        match read.and_then(|_| npy::parse_header(&name, &start).ok()) {
+            Some(header) => format!("{name} {} {}", header.shape_tuple(), header.element),
+            None => name,
+        }
     }
 }
 
-fn zip_fault(error: &ZipError) -> String {
-    format!("not a readable zip: {error}")
+fn short(name: &str) -> &str {
+    name.strip_suffix(".npy").unwrap_or(name)
+}
+
+fn malformed(file: &str, fault: Fault) -> StoreError {
+    StoreError::Malformed { file: file.to_owned(), format: Format::Npz, fault, looks_like: None }
 }

@@ -5,7 +5,7 @@
 
 use csv::{ByteRecord, Reader, ReaderBuilder};
 
-use crate::{Format, StoreError};
+use crate::{Fault, Format, StoreError};
 
 /// First cells of a header line that stand above names, in lower case.
 const NAME_HEADINGS: [&str; 6] = ["", "name", "id", "word", "label", "key"];
@@ -71,15 +71,16 @@ impl<'a> Text<'a> {
             .from_reader(self.bytes)
     }
 
-    fn bad(&self, fault: String) -> StoreError {
-        StoreError::Malformed { file: self.file.to_owned(), format: self.format, fault, hint: None }
+    fn bad(&self, fault: Fault) -> StoreError {
+        StoreError::Malformed { file: self.file.to_owned(), format: self.format, fault, looks_like: None }
     }
 
     /// Calls `visit` with each record.
     fn each_record(&self, mut visit: impl FnMut(&ByteRecord) -> Result<(), StoreError>) -> Result<(), StoreError> {
         let mut reader = self.reader();
         let mut record = ByteRecord::new();
-        while reader.read_byte_record(&mut record).map_err(|e| self.bad(e.to_string()))? {
+        // Records of any length are let through, and memory does not fail to be read.
+        while reader.read_byte_record(&mut record).is_ok_and(|more| more) {
             visit(&record)?;
         }
         Ok(())
@@ -100,12 +101,12 @@ impl<'a> Text<'a> {
                 return Ok(());
             }
             if width != shape.width {
-                return Err(self.bad(format!(
-                    "line {} has {width} cells, but line {} has {}",
-                    line(record),
-                    first_line.unwrap_or(1),
-                    shape.width
-                )));
+                return Err(self.bad(Fault::Ragged {
+                    line: line(record),
+                    found: width,
+                    first_line: first_line.unwrap_or(1),
+                    expected: shape.width,
+                }));
             }
             shape.rows += 1;
             shape.names |= width > 1 && number(&record[0]).is_none();
@@ -126,17 +127,13 @@ impl<'a> Text<'a> {
             }
             if let Some(names) = &mut names {
                 let name = str::from_utf8(&record[0]);
-                let name = name.map_err(|_| self.bad(format!("line {}: the row's name is not UTF-8", line(record))))?;
+                let name = name.map_err(|_| self.bad(Fault::NameText { line: line(record) }))?;
                 names.push(name.to_owned());
             }
             for (column, cell) in record.iter().enumerate().skip(first) {
                 let Some(value) = number(cell) else {
-                    return Err(self.bad(format!(
-                        "line {}, cell {} (both from 1): '{}' is not a number",
-                        line(record),
-                        column + 1,
-                        shown(cell)
-                    )));
+                    let (line, cell, text) = (line(record), column + 1, shown(cell));
+                    return Err(self.bad(Fault::NotANumber { line, cell, text }));
                 };
                 // Only a number too large becomes infinite without saying so.
                 if value.is_infinite() && cell.iter().any(u8::is_ascii_digit) {

@@ -1,0 +1,88 @@
+//! One matrix as bytes. All numbers are little-endian, rows follow each other.
+
+use std::io::{self, Write};
+
+/// A number as the files hold it.
+pub(super) trait Number: Copy {
+    /// The type as an npy header names it.
+    const NPY: &'static str;
+    fn write(self, out: &mut impl Write) -> io::Result<()>;
+}
+
+macro_rules! number {
+    ($($type:ty => $npy:literal),*) => {$(
+        impl Number for $type {
+            const NPY: &'static str = $npy;
+            fn write(self, out: &mut impl Write) -> io::Result<()> {
+                out.write_all(&self.to_le_bytes())
+            }
+        }
+    )*};
+}
+number!(i32 => "<i4", i64 => "<i8", f32 => "<f4", f64 => "<f8");
+
+/// npy version 1.0, C order, `[n, d]`. The header is padded with spaces so that the data begin at a multiple of 64 bytes
+/// (numpy, `numpy/lib/format.py`).
+///
+/// # Panics
+/// If there are not `n * d` values.
+pub(super) fn write_npy<T: Number>(
+    out: &mut impl Write,
+    n: usize,
+    d: usize,
+    values: impl ExactSizeIterator<Item = T>,
+) -> io::Result<()> {
+    assert_eq!(values.len(), n * d, "values are [n, d]");
+    const PREFIX: usize = b"\x93NUMPY\x01\x00".len() + size_of::<u16>();
+    let mut header = format!("{{'descr': '{}', 'fortran_order': False, 'shape': ({n}, {d}), }}", T::NPY);
+    let padded = (PREFIX + header.len() + 1).next_multiple_of(64) - PREFIX;
+    header.extend(std::iter::repeat_n(' ', padded - header.len() - 1));
+    header.push('\n');
+    out.write_all(b"\x93NUMPY\x01\x00")?;
+    // Two shapes and a type name are far below 64 KiB.
+    out.write_all(&(header.len() as u16).to_le_bytes())?;
+    out.write_all(header.as_bytes())?;
+    for value in values {
+        value.write(out)?;
+    }
+    Ok(())
+}
+
+/// fvecs and ivecs (the TEXMEX corpus): each row is its length as i32, then its values.
+///
+/// # Panics
+/// If there are not `n * d` values.
+pub(super) fn write_vecs<T: Number>(
+    out: &mut impl Write,
+    n: usize,
+    d: i32,
+    mut values: impl ExactSizeIterator<Item = T>,
+) -> io::Result<()> {
+    assert_eq!(values.len(), n * d as usize, "values are [n, d]");
+    for _ in 0..n {
+        d.write(out)?;
+        for value in values.by_ref().take(d as usize) {
+            value.write(out)?;
+        }
+    }
+    Ok(())
+}
+
+/// fbin and ibin (the big-ann benchmarks): n and d as u32, then the values.
+///
+/// # Panics
+/// If there are not `n * d` values.
+pub(super) fn write_bin<T: Number>(
+    out: &mut impl Write,
+    n: u32,
+    d: u32,
+    values: impl ExactSizeIterator<Item = T>,
+) -> io::Result<()> {
+    assert_eq!(values.len(), n as usize * d as usize, "values are [n, d]");
+    out.write_all(&n.to_le_bytes())?;
+    out.write_all(&d.to_le_bytes())?;
+    for value in values {
+        value.write(out)?;
+    }
+    Ok(())
+}

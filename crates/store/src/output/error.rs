@@ -1,0 +1,135 @@
+//! Why a result cannot be written.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why a result cannot be written. Each message is one line that begins with the output.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum WriteError {
+    /// The folder that should hold the output is not there.
+    #[error("{}: the folder {} does not exist", path.display(), folder.display())]
+    MissingFolder {
+        /// The output.
+        path: PathBuf,
+        /// Its folder.
+        folder: PathBuf,
+    },
+    /// The path names a folder.
+    #[error("{}: an output needs the name of a file, and this is a folder", path.display())]
+    Folder {
+        /// The output.
+        path: PathBuf,
+    },
+    /// The path names a device, a pipe or a socket, which a rename would replace.
+    #[error("{}: this is a device, a pipe or a socket, not a file", path.display())]
+    Special {
+        /// The output.
+        path: PathBuf,
+    },
+    /// The path is a symbolic link that leads nowhere.
+    #[error("{}: the symbolic link cannot be followed: {source}", path.display())]
+    BrokenLink {
+        /// The output.
+        path: PathBuf,
+        /// What the operating system says.
+        source: io::Error,
+    },
+    /// The file exists and is write-protected. A rename would replace it all the same, so it is refused here.
+    #[error("{}: the file exists and is write-protected", path.display())]
+    ReadOnly {
+        /// The output.
+        path: PathBuf,
+    },
+    /// The folder does not take new files.
+    #[error("{}: {source}", path.display())]
+    Denied {
+        /// The output.
+        path: PathBuf,
+        /// What the operating system says.
+        source: io::Error,
+    },
+    /// The disk or the quota is used up.
+    #[error("{}: {source}", path.display())]
+    DiskFull {
+        /// The output.
+        path: PathBuf,
+        /// What the operating system says.
+        source: io::Error,
+    },
+    /// The operating system refuses for another reason.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The output.
+        path: PathBuf,
+        /// What the operating system says.
+        source: io::Error,
+    },
+    /// No layout of neighbour lists has this extension.
+    #[error(
+        "{}: the extension names no layout of neighbour lists; there are .npz, .npy (two files: .indices.npy and \
+         .scores.npy), .ivecs with .fvecs, .ibin with .fbin, and .csv",
+        path.display()
+    )]
+    UnknownLayout {
+        /// The output.
+        path: PathBuf,
+    },
+    /// A number does not fit the 32 bits that the layout has for it.
+    #[error("{}: {what} {value} is above {largest}, the largest of this layout", path.display())]
+    TooLarge {
+        /// The output.
+        path: PathBuf,
+        /// What the number is.
+        what: &'static str,
+        /// The number.
+        value: u64,
+        /// The largest that fits.
+        largest: u64,
+    },
+    /// A finite score would become infinite in f32.
+    #[error("{}: the score {score} of query {query} is outside the range of f32, the type of this layout", path.display())]
+    ScoreRange {
+        /// The output.
+        path: PathBuf,
+        /// Row of the list, from 0.
+        query: usize,
+        /// The score.
+        score: f64,
+    },
+}
+
+impl WriteError {
+    /// What the operating system said about writing `path`.
+    pub fn io(path: &Path, source: io::Error) -> Self {
+        let path = path.to_owned();
+        match source.kind() {
+            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => Self::Denied { path, source },
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::DiskFull { path, source },
+            _ => Self::Io { path, source },
+        }
+    }
+
+    /// What to do about it, where that can be said.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::MissingFolder { folder, .. } => Some(format!("create it: mkdir -p '{}'", folder.display())),
+            Self::Folder { path } => Some(format!("add a file name: {}", path.join("neighbours.npz").display())),
+            Self::Special { .. } => {
+                Some("outputs are written beside their place and renamed: give the name of a file".to_owned())
+            }
+            Self::BrokenLink { .. } => Some("remove the link, or give another output".to_owned()),
+            Self::ReadOnly { .. } => Some("allow writing to it, or give another output".to_owned()),
+            Self::Denied { .. } => Some(
+                "the folder itself must be writable: outputs are written beside their place and renamed".to_owned(),
+            ),
+            Self::DiskFull { .. } => {
+                Some("free some space, or give an output on another disk; no part of the file was left".to_owned())
+            }
+            Self::TooLarge { .. } | Self::ScoreRange { .. } => {
+                Some("write .npz, .npy or .csv, which hold 64-bit numbers".to_owned())
+            }
+            Self::Io { .. } | Self::UnknownLayout { .. } => None,
+        }
+    }
+}
