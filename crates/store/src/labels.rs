@@ -12,7 +12,7 @@ pub(crate) fn read(path: &Path, file: &str, n: usize, rows: &Range<usize>) -> Re
     let source = Source::open(path, Io::Read)?;
     let text = str::from_utf8(source.bytes()).map_err(|e| StoreError::LabelText {
         path: path.to_owned(),
-        line: 1 + source.bytes()[..e.valid_up_to()].iter().filter(|&&b| b == b'\n').count(),
+        line: source.bytes()[..e.valid_up_to()].split(|&b| b == b'\n').count(),
     })?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let lines = text.lines().count();

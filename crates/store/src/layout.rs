@@ -90,9 +90,9 @@ impl ArrayHeader {
         let size = self.element.size() as u64;
         let declared = self.shape.iter().try_fold(size, |product, &axis| product.checked_mul(axis));
         // A zero elsewhere in the shape must not hide an axis beyond the addressable.
-        let fits = |axis: &u64| usize::try_from(*axis).is_ok_and(|a| a <= isize::MAX as usize);
+        let fits = |axis: &u64| isize::try_from(*axis).is_ok();
         match declared {
-            Some(declared) if self.shape.iter().all(fits) && declared <= isize::MAX as u64 => {
+            Some(declared) if self.shape.iter().all(fits) && isize::try_from(declared).is_ok() => {
                 if declared == available as u64 {
                     return Ok(());
                 }

@@ -38,7 +38,7 @@ impl Raw {
     pub(crate) fn key(self) -> u64 {
         match self {
             Self::Float(x) => (x + 0.0).to_bits(),
-            Self::Signed(x) => x as u64,
+            Self::Signed(x) => x.cast_unsigned(),
             Self::Unsigned(x) => x,
         }
     }

@@ -1,6 +1,6 @@
 //! numpy's npy, versions 1 to 3: a magic string, a Python dict literal, the elements.
 //!
-//! Format: numpy's "NEP 1 - A Simple File Format for NumPy Arrays". The dict has exactly the keys `descr`,
+//! The format is numpy's NEP 1. The dict has exactly the keys `descr`,
 //! `fortran_order` and `shape`. Pickled objects are refused, never read.
 
 use crate::layout::ArrayHeader;

@@ -48,7 +48,7 @@ fn delimiter(bytes: &[u8], format: Format) -> u8 {
         return b'\t';
     }
     let line = bytes.split(|&b| b == b'\n').find(|line| !line.is_empty()).unwrap_or_default();
-    let count = |delimiter: u8| line.iter().filter(|&&b| b == delimiter).count();
+    let count = |delimiter: u8| line.split(|&b| b == delimiter).count();
     // The last of several maxima wins.
     [b'\t', b';', b','].into_iter().max_by_key(|&delimiter| count(delimiter)).unwrap_or(b',')
 }

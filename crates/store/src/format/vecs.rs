@@ -36,6 +36,6 @@ pub(crate) fn parse(file: &str, bytes: &[u8], format: Format) -> Result<Layout, 
 /// Whether bytes could be of this format.
 pub(crate) fn fits(bytes: &[u8]) -> bool {
     let Some(&first) = bytes.first_chunk() else { return false };
-    let row = (i64::from(i32::from_le_bytes(first)) + 1) * 4;
-    row > 4 && bytes.len() as i64 % row == 0
+    let d = u32::try_from(i32::from_le_bytes(first)).unwrap_or(0);
+    d > 0 && (bytes.len() as u64).is_multiple_of(4 * (u64::from(d) + 1))
 }
