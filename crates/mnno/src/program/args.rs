@@ -1,0 +1,260 @@
+//! The command line. Every flag is defined here, once.
+
+use std::num::NonZeroUsize;
+use std::ops::Range;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use mnno::Metric;
+use mnno::store::{Format, Io};
+
+/// Do two sets of vectors describe the same neighbourhoods?
+///
+/// A FILE is PATH[::NAME][::LAYER]: NAME a member of an npz, LAYER a layer of an array [n, layers, d] (from 0), or * for
+/// all of them.
+#[derive(Debug, Parser)]
+#[command(name = "mnno", version, max_term_width = 110)]
+#[command(
+    after_help = "Exit codes: 0 ok, 2 usage, 65 bad data, 66 cannot open, 73 cannot write, 74 input changed or I/O \
+                        error, 130 interrupted.\nMNNO_SIMD=portable|avx2|avx512 forces a SIMD tier; results are the same."
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Show what a feature file holds and whether it is fit for use
+    Inspect(Inspect),
+    /// Find the exact nearest neighbours and write them to a file
+    Knn(Knn),
+    /// Measure how much of their neighbourhoods two or more spaces share (mNNO)
+    Compare(Compare),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Inspect {
+    /// Feature files
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<String>,
+    #[command(flatten)]
+    pub(crate) input: Input,
+    /// Labels, a line per row: one or several, separated by tabs, commas or spaces
+    #[arg(long, value_name = "FILE")]
+    pub(crate) labels: Option<PathBuf>,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Knn {
+    /// The vectors that are searched
+    #[arg(value_name = "BASE")]
+    pub(crate) base: String,
+    /// The vectors that ask; without it, every row of BASE asks for its nearest among the others
+    #[arg(long, value_name = "FILE")]
+    pub(crate) queries: Option<String>,
+    /// Neighbours per query; places beyond the number of candidates hold index -1 and the worst score
+    #[arg(short, default_value_t = 10)]
+    pub(crate) k: usize,
+    /// Output: NAME.npz (indices, scores), NAME.npy (two files: NAME.indices.npy, NAME.scores.npy), NAME.ivecs (with
+    /// NAME.fvecs), NAME.ibin (with NAME.fbin) or NAME.csv
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) output: PathBuf,
+    /// Report the cosine distance, 1 - similarity
+    #[arg(long)]
+    pub(crate) distance: bool,
+    /// Whether a row may be its own neighbour
+    #[arg(long = "self", value_enum, default_value_t, conflicts_with = "queries")]
+    pub(crate) self_rule: SelfRule,
+    /// Labels of BASE, a line per row: one or several, separated by tabs, commas or spaces
+    #[arg(long, value_name = "FILE", conflicts_with = "queries")]
+    pub(crate) labels: Option<PathBuf>,
+    /// Leave out neighbours that share a label with the query, the query itself included
+    #[arg(long, requires = "labels", conflicts_with = "self_rule")]
+    pub(crate) exclude_same_label: bool,
+    #[command(flatten)]
+    pub(crate) search: SearchArgs,
+    #[command(flatten)]
+    pub(crate) input: Input,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Compare {
+    /// Two or more feature files of the same rows in the same order
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<String>,
+    /// Neighbours per row
+    #[arg(short, default_value_t = 10)]
+    pub(crate) k: usize,
+    /// Whether a row may be its own neighbour
+    #[arg(long = "self", value_enum, default_value_t)]
+    pub(crate) self_rule: SelfRule,
+    /// The self rule of a publication: collell2018 is --self include, and nothing else
+    #[arg(long, value_enum, conflicts_with = "self_rule")]
+    pub(crate) preset: Option<Preset>,
+    /// Permutations of the pairing behind p; 0 leaves p out
+    #[arg(long, default_value_t = 999, value_name = "COUNT")]
+    pub(crate) permutations: u32,
+    /// Also write the overlap of every row to a CSV file
+    #[arg(long, value_name = "OUT.csv")]
+    pub(crate) per_row: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) search: SearchArgs,
+    #[command(flatten)]
+    pub(crate) input: Input,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// How neighbours are found.
+#[derive(Debug, Args)]
+pub(crate) struct SearchArgs {
+    /// cosine, ip (inner product), euclidean, or l2 (squared euclidean)
+    #[arg(long, default_value = "cosine", value_name = "METRIC")]
+    pub(crate) metric: Metric,
+    /// Order of equal scores
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) ties: TieRule,
+    /// Zero vectors under cosine, which have no direction: refuse them, or drop the row from every file
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) zero: ZeroRule,
+    /// Seed of random ties and permutations
+    #[arg(long, default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// Threads; all by default
+    #[arg(long, value_name = "COUNT")]
+    pub(crate) threads: Option<NonZeroUsize>,
+}
+
+/// How files are read.
+#[derive(Debug, Args)]
+pub(crate) struct Input {
+    /// Use only rows A up to, not including, B (from 0) of every file
+    #[arg(long, value_name = "A..B", value_parser = parse_rows)]
+    pub(crate) rows: Option<Range<usize>>,
+    /// Take files to be of this format instead of looking
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<Format>,
+    /// Map files into memory, or read them whole (immune to changes by others meanwhile)
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) io: IoRule,
+    /// Most memory for data that must be unpacked or parsed, such as 512M or 4G
+    #[arg(long, default_value = "4G", value_name = "SIZE", value_parser = parse_size)]
+    pub(crate) memory: u64,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SelfRule {
+    /// No: left out by its number
+    #[default]
+    Exclude,
+    /// Yes: it is a candidate like any other
+    Include,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Preset {
+    /// Collell & Moens 2018: the published code counts the row itself
+    Collell2018,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TieRule {
+    /// Lower row number first
+    #[default]
+    LowerIndex,
+    /// A random order drawn from --seed, another one in each file
+    Random,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ZeroRule {
+    /// Stop with an error that names the row
+    #[default]
+    Error,
+    /// Drop the row from every file and say how many were dropped
+    Drop,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum IoRule {
+    /// Map
+    #[default]
+    Map,
+    /// Read
+    Read,
+}
+
+impl From<IoRule> for Io {
+    fn from(rule: IoRule) -> Self {
+        match rule {
+            IoRule::Map => Self::Map,
+            IoRule::Read => Self::Read,
+        }
+    }
+}
+
+/// The name of a value as the command line spells it.
+pub(crate) fn spelled(value: impl ValueEnum) -> String {
+    value.to_possible_value().map_or_else(String::new, |v| v.get_name().to_owned())
+}
+
+fn parse_rows(text: &str) -> Result<Range<usize>, String> {
+    let bounds = text.split_once("..").and_then(|(a, b)| Some((a.trim().parse().ok()?, b.trim().parse().ok()?)));
+    match bounds {
+        Some((a, b)) if a < b => Ok(a..b),
+        Some((a, b)) => Err(format!("{a}..{b} holds no row")),
+        None => Err("expected A..B, two row numbers from 0, such as 0..1000".to_owned()),
+    }
+}
+
+fn parse_size(text: &str) -> Result<u64, String> {
+    let (digits, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
+    let shift = match unit.trim_end_matches("iB").trim_end_matches('B').to_ascii_uppercase().as_str() {
+        "" => 0,
+        "K" => 10,
+        "M" => 20,
+        "G" => 30,
+        "T" => 40,
+        _ => return Err(format!("unknown unit '{unit}': expected K, M, G or T (powers of 1024)")),
+    };
+    let count: u64 = digits.parse().map_err(|_| "expected a size such as 512M or 4G".to_owned())?;
+    count.checked_mul(1 << shift).ok_or_else(|| format!("{text} is more than can be addressed"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_definition_is_sound() {
+        use clap::CommandFactory;
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn sizes_are_powers_of_1024() {
+        assert_eq!(parse_size("512"), Ok(512));
+        assert_eq!(parse_size("3k"), Ok(3 << 10));
+        assert_eq!(parse_size("4GiB"), Ok(4 << 30));
+        assert_eq!(parse_size("1TB"), Ok(1 << 40));
+        for bad in ["", "G", "4X", "-1", "99999999999T", "1.5G"] {
+            assert!(parse_size(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn row_ranges_hold_at_least_one_row() {
+        assert_eq!(parse_rows("0..9251"), Ok(0..9251));
+        for bad in ["5", "3..3", "4..1", "a..b", "..3", "1..", "0..99999999999999999999999"] {
+            assert!(parse_rows(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,331 @@
+//! `mnno compare`: the overlap of neighbourhoods for every pair of files, each file searched once.
+
+use std::io::Write;
+use std::path::Path;
+
+use mnno::measures::{self, MeasureError, Overlap};
+use mnno::store::output::{AtomicFile, WriteError};
+use mnno::{Exclude, Neighbours, Search, Ties};
+use serde::Serialize;
+
+use super::args::{Compare, Preset, SearchArgs, SelfRule, TieRule, spelled};
+use super::failure::Failure;
+use super::inputs::{self, Checked};
+use super::progress::{Interruption, Progress};
+use super::report::{self, InputReport, counted};
+use super::searcher;
+
+/// Above this share of tied rows the tie rule has a say in the result.
+const TIES_WORTH_A_WARNING: f64 = 0.01;
+
+#[derive(Serialize)]
+struct Report {
+    command: &'static str,
+    version: &'static str,
+    conventions: Conventions,
+    inputs: Vec<InputReport>,
+    dropped_rows: usize,
+    results: Vec<PairReport>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    per_row: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Conventions {
+    metric: &'static str,
+    #[serde(rename = "self")]
+    self_rule: String,
+    ties: String,
+    zero: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    preset: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rows: Option<[usize; 2]>,
+    permutations: u32,
+    seed: u64,
+}
+
+#[derive(Serialize)]
+struct PairReport {
+    a: usize,
+    b: usize,
+    measure: &'static str,
+    k: usize,
+    n: usize,
+    value: f64,
+    chance: f64,
+    std_error: f64,
+    ci95: [f64; 2],
+    p: Option<f64>,
+    by_k: Vec<f64>,
+}
+
+pub(crate) fn run(args: &Compare, interruption: &Interruption) -> Result<(), Failure> {
+    let self_rule = match args.preset {
+        Some(Preset::Collell2018) => SelfRule::Include,
+        None => args.self_rule,
+    };
+    let rule = match self_rule {
+        SelfRule::Exclude => measures::SelfRule::Exclude,
+        SelfRule::Include => measures::SelfRule::Include,
+    };
+    let inputs = inputs::open_checked(&args.files, &inputs::open_options(&args.input, None), interruption)?;
+    if inputs.len() < 2 {
+        return Err(Failure::usage("compare needs two or more matrices, and was given one")
+            .hint("give a second file, or ::* to compare all layers of an array [n, layers, d]"));
+    }
+    if let Some(out) = &args.per_row {
+        searcher::refuse_input_as_output(out, &inputs)?;
+    }
+    check_rows_correspond(&inputs)?;
+    let matrices: Vec<_> = inputs.iter().map(|i| &i.matrix).collect();
+    let keep = inputs::usable_rows(&matrices, args.search.metric, args.search.zero)?;
+    let file_rows = inputs[0].matrix.n();
+    let n = keep.as_ref().map_or(file_rows, Vec::len);
+    measures::check_k(n, args.k, rule).map_err(|e| k_failure(&e, file_rows - n))?;
+
+    let mut lists = Vec::new();
+    for (space, input) in inputs.iter().enumerate() {
+        lists.push(search(args, input, keep.as_deref(), self_rule, space, interruption)?);
+    }
+    let mut overlaps = Vec::new();
+    let mut results = Vec::new();
+    for a in 0..lists.len() {
+        for b in a + 1..lists.len() {
+            interruption.check()?;
+            let (result, overlap) = compare_pair(args, &lists, a, b, rule)?;
+            results.push(result);
+            overlaps.push(overlap);
+        }
+    }
+    let mut input_reports: Vec<_> = inputs.iter().map(InputReport::new).collect();
+    for (report, lists) in input_reports.iter_mut().zip(&lists) {
+        report.tied_at_k = Some(lists.tied_rows());
+    }
+    let per_row = match &args.per_row {
+        Some(path) => Some(write_per_row(path, &inputs, keep.as_deref(), &results, &overlaps)?),
+        None => None,
+    };
+    for input in &inputs {
+        input.matrix.verify_unchanged()?;
+    }
+    if let Some(file) = per_row {
+        file.publish()?;
+    }
+    let report = Report {
+        command: "compare",
+        version: env!("CARGO_PKG_VERSION"),
+        conventions: conventions(args, self_rule),
+        inputs: input_reports,
+        dropped_rows: file_rows - n,
+        results,
+        per_row: args.per_row.as_ref().map(|p| p.display().to_string()),
+    };
+    if args.json { report::print_json(&report) } else { report::print(&text(&report, args)) }
+}
+
+fn conventions(args: &Compare, self_rule: SelfRule) -> Conventions {
+    let SearchArgs { metric, ties, zero, seed, .. } = args.search;
+    Conventions {
+        metric: metric.name(),
+        self_rule: spelled(self_rule),
+        ties: spelled(ties),
+        zero: spelled(zero),
+        preset: args.preset.map(spelled),
+        rows: args.input.rows.as_ref().map(|r| [r.start, r.end]),
+        permutations: args.permutations,
+        seed,
+    }
+}
+
+/// Rows are paired by position: the files need as many rows and, where they have names, the same ones.
+fn check_rows_correspond(inputs: &[Checked]) -> Result<(), Failure> {
+    let first = &inputs[0];
+    for other in &inputs[1..] {
+        let (n, m) = (first.matrix.n(), other.matrix.n());
+        if n != m {
+            return Err(Failure::bad_data(format!(
+                "{}: {}, but {} has {n}: compare pairs rows by position",
+                other.name(),
+                counted(m, "row"),
+                first.name()
+            ))
+            .hint("--rows A..B takes the same range of every file"));
+        }
+    }
+    let mut named: Option<(&Checked, &[String])> = None;
+    for input in inputs {
+        let Some(names) = input.matrix.names() else { continue };
+        if let Some((first, expected)) = named
+            && let Some(row) = (0..names.len()).find(|&i| names[i] != expected[i])
+        {
+            return Err(Failure::bad_data(format!(
+                "{}: row {} (from 0) is named '{}', but in {} it is '{}'",
+                input.name(),
+                row + input.matrix.rows_offset(),
+                names[row],
+                first.name(),
+                expected[row]
+            ))
+            .hint("compare pairs rows by position: bring the files into the same order, or drop the names"));
+        }
+        named = named.or(Some((input, names)));
+    }
+    Ok(())
+}
+
+fn k_failure(error: &MeasureError, dropped: usize) -> Failure {
+    let after =
+        if dropped == 0 { String::new() } else { format!(" (after dropping {})", counted(dropped, "zero row")) };
+    match error {
+        MeasureError::KZero => Failure::usage(format!("-k {error}")),
+        _ => Failure::usage(format!("{error}{after}")).hint("choose a smaller -k"),
+    }
+}
+
+fn search(
+    args: &Compare,
+    input: &Checked,
+    keep: Option<&[u32]>,
+    self_rule: SelfRule,
+    space: usize,
+    interruption: &Interruption,
+) -> Result<Neighbours, Failure> {
+    let progress = Progress::new(input.name(), interruption);
+    let ties = match args.search.ties {
+        TieRule::LowerIndex => Ties::LowerIndex,
+        TieRule::Random => Ties::Random { seed: args.search.seed, space: space as u64 },
+    };
+    let exclude = if self_rule == SelfRule::Exclude { Exclude::SameIndex } else { Exclude::None };
+    let search = Search::new(args.search.metric, args.k).ties(ties).exclude(exclude).observer(&progress);
+    let search = searcher::configure(search, &args.search)?;
+    inputs::with_rows(&input.matrix, keep, |rows| search.self_join(rows))
+        .map_err(|e| inputs::search_failure(e, input.name(), input.name()))
+}
+
+fn compare_pair(
+    args: &Compare,
+    lists: &[Neighbours],
+    a: usize,
+    b: usize,
+    rule: measures::SelfRule,
+) -> Result<(PairReport, Overlap), Failure> {
+    let overlap = measures::mnno(&lists[a], &lists[b]).map_err(|e| Failure::bad_data(e.to_string()))?;
+    let (n, k) = (lists[a].n(), args.k);
+    let p = searcher::in_pool(args.search.threads, || {
+        measures::permutation_p(&lists[a], &lists[b], &overlap, args.permutations, args.search.seed)
+    })?;
+    let (low, high) = overlap.ci95();
+    let report = PairReport {
+        a,
+        b,
+        measure: "mnno",
+        k,
+        n,
+        value: overlap.value(),
+        chance: measures::chance(n, k, rule),
+        std_error: overlap.std_error(),
+        ci95: [low, high],
+        p,
+        by_k: overlap.by_k().to_vec(),
+    };
+    Ok((report, overlap))
+}
+
+fn write_per_row(
+    path: &Path,
+    inputs: &[Checked],
+    keep: Option<&[u32]>,
+    results: &[PairReport],
+    overlaps: &[Overlap],
+) -> Result<AtomicFile, Failure> {
+    let named = inputs.iter().find_map(|i| i.matrix.names());
+    let offset = inputs[0].matrix.rows_offset();
+    let mut text = String::from("row");
+    if named.is_some() {
+        text += ",name";
+    }
+    for r in results {
+        text += &format!(",shared_{}_{}", r.a, r.b);
+    }
+    text.push('\n');
+    for i in 0..results[0].n {
+        let row = keep.map_or(i, |keep| keep[i] as usize);
+        text += &(row + offset).to_string();
+        if let Some(names) = named {
+            text += &format!(",{}", csv_cell(&names[row]));
+        }
+        for overlap in overlaps {
+            text += &format!(",{}", overlap.counts()[i]);
+        }
+        text.push('\n');
+    }
+    let mut file = AtomicFile::create(path)?;
+    file.write_all(text.as_bytes()).map_err(|source| WriteError::io(path, source))?;
+    Ok(file)
+}
+
+fn csv_cell(text: &str) -> String {
+    if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
+}
+
+fn text(report: &Report, args: &Compare) -> String {
+    let c = &report.conventions;
+    let first = &report.results[0];
+    let mut text = String::new();
+    for (i, input) in report.inputs.iter().enumerate() {
+        text += &format!("[{i}] {}\n", input.line());
+    }
+    text += &format!(
+        "\n{}, self {}d, ties by {}; {} each, {} neighbours per row\n\n",
+        c.metric,
+        c.self_rule,
+        c.ties.replace('-', " "),
+        counted(first.n, "row"),
+        first.k
+    );
+    let mut rows = vec![["", "mNNO", "chance", "95 % interval", "std error", "p"].map(str::to_owned).to_vec()];
+    for r in &report.results {
+        rows.push(vec![
+            format!("[{}] and [{}]", r.a, r.b),
+            format!("{:.6}", r.value),
+            format!("{:.6}", r.chance),
+            format!("{:.6} to {:.6}", r.ci95[0], r.ci95[1]),
+            format!("{:.6}", r.std_error),
+            r.p.map_or_else(|| "-".to_owned(), |p| format!("{p:.4}")),
+        ]);
+    }
+    text += &report::table(&rows);
+    text += &format!(
+        "\nmNNO is the mean share of its {} nearest neighbours that a row has in common in two spaces: 0 none, 1 all.\n",
+        first.k
+    );
+    if args.permutations > 0 {
+        text += &format!(
+            "p: share of {} random pairings of the rows that reach the value (the smallest possible is {:.4}).\n",
+            args.permutations,
+            1.0 / (f64::from(args.permutations) + 1.0)
+        );
+    }
+    for (i, input) in report.inputs.iter().enumerate() {
+        let tied = input.tied_at_k.unwrap_or(0);
+        if tied > 0 {
+            text +=
+                &format!("[{i}] {} tied across K: the tie rule chose their last neighbour.\n", counted(tied, "row"));
+        }
+        if tied as f64 > TIES_WORTH_A_WARNING * first.n as f64 {
+            report::note(&format!(
+                "{}: {:.1} % of the rows are tied across K, which can lift mNNO: compare with --ties random",
+                input.path,
+                100.0 * tied as f64 / first.n as f64
+            ));
+        }
+    }
+    if report.dropped_rows > 0 {
+        text += &format!("{} dropped from every file: zero in one of them.\n", counted(report.dropped_rows, "row"));
+    }
+    if let Some(path) = &report.per_row {
+        text += &format!("wrote {path}: {} of shared neighbours, csv\n", counted(first.n, "row"));
+    }
+    text
+}

@@ -1,0 +1,214 @@
+//! `mnno inspect`: what a file holds, and whether it is fit for use.
+
+use std::collections::HashSet;
+
+use mnno::store::{Matrix, Positions, Summary};
+use serde::Serialize;
+
+use super::args::Inspect;
+use super::failure::Failure;
+use super::inputs;
+use super::progress::Interruption;
+use super::report::{self, RoundingReport, counted};
+
+/// Rows and names that are shown; all are counted.
+const SHOWN: usize = 5;
+
+#[derive(Serialize)]
+struct Report {
+    command: &'static str,
+    version: &'static str,
+    inputs: Vec<FileReport>,
+}
+
+#[derive(Serialize)]
+struct FileReport {
+    path: String,
+    format: String,
+    rows: usize,
+    dims: usize,
+    dtype: String,
+    order: String,
+    mapped: bool,
+    access: String,
+    fingerprint: String,
+    names: Option<NameReport>,
+    labels: Option<LabelReport>,
+    rounding: Option<RoundingReport>,
+    norms: Option<NormReport>,
+    nan: PositionReport,
+    infinite: PositionReport,
+    zero_rows: RowReport,
+    equal_rows: EqualReport,
+}
+
+#[derive(Serialize)]
+struct NameReport {
+    distinct: usize,
+    first: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct LabelReport {
+    distinct: usize,
+    most_per_row: usize,
+}
+
+#[derive(Serialize)]
+struct NormReport {
+    min: f64,
+    median: f64,
+    max: f64,
+}
+
+#[derive(Serialize)]
+struct PositionReport {
+    count: u64,
+    first: Vec<(usize, usize)>,
+}
+
+impl From<Positions> for PositionReport {
+    fn from(p: Positions) -> Self {
+        Self { count: p.count, first: p.first }
+    }
+}
+
+#[derive(Serialize)]
+struct RowReport {
+    count: usize,
+    first: Vec<usize>,
+}
+
+#[derive(Serialize)]
+struct EqualReport {
+    groups: usize,
+    rows: usize,
+    largest: usize,
+    largest_first: Vec<usize>,
+}
+
+pub(crate) fn run(args: &Inspect, interruption: &Interruption) -> Result<(), Failure> {
+    let options = inputs::open_options(&args.input, args.labels.as_ref());
+    let mut reports = Vec::new();
+    for argument in &args.files {
+        for matrix in mnno::store::open(argument, &options)? {
+            interruption.check()?;
+            let report = describe(&matrix);
+            matrix.verify_unchanged()?;
+            reports.push(report);
+        }
+    }
+    if args.json {
+        report::print_json(&Report { command: "inspect", version: env!("CARGO_PKG_VERSION"), inputs: reports })
+    } else {
+        report::print(&reports.iter().map(text).collect::<Vec<_>>().join("\n"))
+    }
+}
+
+fn describe(matrix: &Matrix) -> FileReport {
+    let Summary { nan, infinite, zero_rows, norms, equal_rows } = matrix.summary();
+    FileReport {
+        path: matrix.display_name().to_owned(),
+        format: matrix.format().to_string(),
+        rows: matrix.n(),
+        dims: matrix.d(),
+        dtype: matrix.element().to_string(),
+        order: matrix.order().to_string(),
+        mapped: matrix.is_mapped(),
+        access: matrix.access().to_string(),
+        fingerprint: matrix.fingerprint().to_string(),
+        names: matrix.names().map(|names| NameReport {
+            distinct: names.iter().collect::<HashSet<_>>().len(),
+            first: names.iter().take(SHOWN).cloned().collect(),
+        }),
+        labels: matrix.labels().map(|labels| LabelReport {
+            distinct: labels.iter().flatten().collect::<HashSet<_>>().len(),
+            most_per_row: labels.iter().map(Vec::len).max().unwrap_or(0),
+        }),
+        // NaN and values beyond f32 have no rounding, and lines of their own.
+        rounding: matrix.rounding().ok().flatten().map(RoundingReport::from),
+        norms: norms.map(|[min, median, max]| NormReport { min, median, max }),
+        nan: nan.into(),
+        infinite: infinite.into(),
+        zero_rows: RowReport { count: zero_rows.len(), first: zero_rows.into_iter().take(SHOWN).collect() },
+        equal_rows: EqualReport {
+            groups: equal_rows.groups,
+            rows: equal_rows.rows,
+            largest: equal_rows.largest,
+            largest_first: equal_rows.largest_first,
+        },
+    }
+}
+
+fn text(f: &FileReport) -> String {
+    let mut lines = vec![
+        ("shape", format!("{} rows x {} dims", f.rows, f.dims)),
+        ("values", format!("{}, {}", f.dtype, f.order)),
+        ("read", format!("{}, {}", if f.mapped { "mapped" } else { "read into memory" }, f.access)),
+        ("content", f.fingerprint.clone()),
+        (
+            "names",
+            f.names.as_ref().map_or("none".to_owned(), |n| {
+                format!("{} distinct: {}{}", n.distinct, n.first.join(", "), more(n.first.len(), f.rows))
+            }),
+        ),
+    ];
+    if let Some(labels) = &f.labels {
+        lines.push(("labels", format!("{} distinct, at most {} per row", labels.distinct, labels.most_per_row)));
+    }
+    if let Some(r) = &f.rounding {
+        let text = format!("{} values, {} distinct rows became equal", r.rounded_values, r.rows_made_equal);
+        lines.push(("rounded", text));
+    }
+    if let Some(n) = &f.norms {
+        lines.push(("norms", format!("min {:.6}, median {:.6}, max {:.6}", n.min, n.median, n.max)));
+    }
+    lines.push(("NaN", positions(&f.nan)));
+    lines.push(("infinite", positions(&f.infinite)));
+    let zero = match f.zero_rows.count {
+        0 => "none".to_owned(),
+        count => format!("{count}: row {}{}", numbers(&f.zero_rows.first), more(f.zero_rows.first.len(), count)),
+    };
+    lines.push(("zero rows", zero));
+    let e = &f.equal_rows;
+    let equal = match e.groups {
+        0 => "none".to_owned(),
+        groups => format!(
+            "{} in {}; the largest has {}: row {}{}",
+            counted(e.rows, "row"),
+            counted(groups, "group"),
+            e.largest,
+            numbers(&e.largest_first),
+            more(e.largest_first.len(), e.largest)
+        ),
+    };
+    lines.push(("equal rows", equal));
+    let mut text = format!("{} ({})\n", f.path, f.format);
+    for (what, value) in lines {
+        text += &format!("  {what:<11} {value}\n");
+    }
+    if f.nan.count + f.infinite.count > 0 {
+        text += "  not fit for use: knn and compare refuse NaN and infinities\n";
+    } else if f.rows == 0 || f.dims == 0 {
+        text += "  not fit for use: the matrix is empty\n";
+    }
+    text
+}
+
+fn positions(p: &PositionReport) -> String {
+    match p.count {
+        0 => "none".to_owned(),
+        count => {
+            let shown: Vec<String> = p.first.iter().map(|(row, column)| format!("row {row} column {column}")).collect();
+            format!("{count}: {}{}", shown.join(", "), more(shown.len(), count as usize))
+        }
+    }
+}
+
+fn numbers(rows: &[usize]) -> String {
+    rows.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")
+}
+
+fn more(shown: usize, all: usize) -> &'static str {
+    if shown < all { ", .." } else { "" }
+}

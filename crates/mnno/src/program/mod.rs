@@ -1,0 +1,49 @@
+//! The program: arguments in, one result on stdout, remarks on stderr, an exit code.
+//!
+//! One file per command; `args.rs` defines every flag, `failure.rs` every exit code, `report.rs` how results look.
+
+mod args;
+mod compare;
+mod failure;
+mod inputs;
+mod inspect;
+mod knn;
+mod progress;
+mod report;
+mod searcher;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Cli, Command};
+use failure::Failure;
+use progress::Interruption;
+
+/// Runs the command line of this process.
+pub(crate) fn main() -> ExitCode {
+    let cli = Cli::parse();
+    mnno::store::install_fault_handler();
+    match run(&cli) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            let mut text = format!("error: {}\n", failure.message);
+            if let Some(hint) = failure.hint {
+                text += &format!("hint: {hint}\n");
+            }
+            // Nowhere is left to report that stderr cannot be written.
+            let _ = std::io::stderr().write_all(text.as_bytes());
+            ExitCode::from(failure.code)
+        }
+    }
+}
+
+fn run(cli: &Cli) -> Result<(), Failure> {
+    let interruption = Interruption::install()?;
+    match &cli.command {
+        Command::Inspect(args) => inspect::run(args, &interruption),
+        Command::Knn(args) => knn::run(args, &interruption),
+        Command::Compare(args) => compare::run(args, &interruption),
+    }
+}

@@ -1,0 +1,79 @@
+//! Progress on a terminal, and interruption.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use mnno::Observer;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
+
+use super::failure::{Failure, code};
+
+/// Nothing is shown of work that ends sooner.
+const QUIET: Duration = Duration::from_secs(1);
+
+/// Set by the first Ctrl-C (or SIGTERM); the second one ends the process at once.
+#[derive(Clone, Debug)]
+pub(crate) struct Interruption(Arc<AtomicBool>);
+
+impl Interruption {
+    /// Installs the signal handlers.
+    pub(crate) fn install() -> Result<Self, Failure> {
+        let flag = Arc::new(AtomicBool::new(false));
+        for signal in [SIGINT, SIGTERM] {
+            flag::register_conditional_shutdown(signal, i32::from(code::INTERRUPTED), Arc::clone(&flag))
+                .and_then(|_| flag::register(signal, Arc::clone(&flag)))
+                .map_err(|e| Failure::new(code::CHANGED, format!("cannot install the signal handlers: {e}")))?;
+        }
+        Ok(Self(flag))
+    }
+
+    fn seen(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// An error once a signal has come; asked between the steps of a command.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        if self.seen() { Err(Failure::interrupted()) } else { Ok(()) }
+    }
+}
+
+/// A progress bar on stderr with rate and time left, where stderr is a terminal.
+pub(crate) struct Progress<'a> {
+    bar: ProgressBar,
+    started: Instant,
+    interruption: &'a Interruption,
+}
+
+impl<'a> Progress<'a> {
+    pub(crate) fn new(what: &str, interruption: &'a Interruption) -> Self {
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+        let style = ProgressStyle::with_template("{prefix} [{bar:30}] {percent}%  {per_sec} pairs  {eta} left");
+        bar.set_style(style.expect("the template is well-formed").progress_chars("=> "));
+        bar.set_prefix(what.to_owned());
+        Self { bar, started: Instant::now(), interruption }
+    }
+}
+
+impl Observer for Progress<'_> {
+    fn progress(&self, done: u64, total: u64) {
+        if self.bar.is_hidden() && self.started.elapsed() > QUIET {
+            // A draw target that is no terminal stays hidden.
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+        }
+        self.bar.set_length(total);
+        self.bar.set_position(self.bar.position().max(done));
+    }
+
+    fn cancelled(&self) -> bool {
+        self.interruption.seen()
+    }
+}
+
+impl Drop for Progress<'_> {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}

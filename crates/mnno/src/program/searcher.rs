@@ -1,0 +1,48 @@
+//! What every command that searches does alike.
+
+use std::num::NonZeroUsize;
+use std::path::Path;
+
+use mnno::store::output::same_file;
+use mnno::{Kernels, Search, Threads};
+
+use super::args::SearchArgs;
+use super::failure::{Failure, code};
+use super::inputs::Checked;
+
+/// Applies threads and the SIMD tier that `MNNO_SIMD` names.
+pub(crate) fn configure<'a>(search: Search<'a>, args: &SearchArgs) -> Result<Search<'a>, Failure> {
+    let search = match args.threads {
+        Some(count) => search.threads(Threads::Count(count)),
+        None => search,
+    };
+    match std::env::var("MNNO_SIMD") {
+        Err(_) => Ok(search),
+        Ok(name) => {
+            let kernels = name.parse().and_then(Kernels::with_tier);
+            Ok(search.kernels(kernels.map_err(|e| Failure::usage(format!("MNNO_SIMD: {e}")))?))
+        }
+    }
+}
+
+/// Outputs never replace what was read.
+pub(crate) fn refuse_input_as_output(out: &Path, inputs: &[Checked]) -> Result<(), Failure> {
+    match inputs.iter().find(|i| same_file(out, i.matrix.path())) {
+        None => Ok(()),
+        Some(input) => Err(Failure::new(
+            code::CANNOT_WRITE,
+            format!("{}: the output is the same file as the input {}", out.display(), input.name()),
+        )
+        .hint("choose another output; inputs are never overwritten")),
+    }
+}
+
+/// Runs `work` on as many threads as the command line asks for.
+pub(crate) fn in_pool<T: Send>(threads: Option<NonZeroUsize>, work: impl FnOnce() -> T + Send) -> Result<T, Failure> {
+    let mut pool = rayon::ThreadPoolBuilder::new();
+    if let Some(count) = threads {
+        pool = pool.num_threads(count.get());
+    }
+    let pool = pool.build().map_err(|e| Failure::new(code::CHANGED, format!("cannot start threads: {e}")))?;
+    Ok(pool.install(work))
+}
