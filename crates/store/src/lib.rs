@@ -31,6 +31,7 @@ mod labels;
 mod layout;
 mod matrix;
 mod open;
+pub mod output;
 mod widen;
 
 pub use bytes::{Io, install_fault_handler};

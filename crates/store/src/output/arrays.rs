@@ -32,13 +32,14 @@ pub(super) fn write_npy<T: Number>(
     d: usize,
     values: impl ExactSizeIterator<Item = T>,
 ) -> io::Result<()> {
+    const MAGIC: &[u8] = b"\x93NUMPY\x01\x00";
+    const PREFIX: usize = MAGIC.len() + size_of::<u16>();
     assert_eq!(values.len(), n * d, "values are [n, d]");
-    const PREFIX: usize = b"\x93NUMPY\x01\x00".len() + size_of::<u16>();
     let mut header = format!("{{'descr': '{}', 'fortran_order': False, 'shape': ({n}, {d}), }}", T::NPY);
     let padded = (PREFIX + header.len() + 1).next_multiple_of(64) - PREFIX;
     header.extend(std::iter::repeat_n(' ', padded - header.len() - 1));
     header.push('\n');
-    out.write_all(b"\x93NUMPY\x01\x00")?;
+    out.write_all(MAGIC)?;
     // Two shapes and a type name are far below 64 KiB.
     out.write_all(&(header.len() as u16).to_le_bytes())?;
     out.write_all(header.as_bytes())?;
@@ -48,19 +49,19 @@ pub(super) fn write_npy<T: Number>(
     Ok(())
 }
 
-/// fvecs and ivecs (the TEXMEX corpus): each row is its length as i32, then its values.
+/// fvecs and ivecs (the TEXMEX corpus): each row is its length as i32, then its values. `d` is at most `i32::MAX`.
 ///
 /// # Panics
 /// If there are not `n * d` values.
 pub(super) fn write_vecs<T: Number>(
     out: &mut impl Write,
     n: usize,
-    d: i32,
+    d: u32,
     mut values: impl ExactSizeIterator<Item = T>,
 ) -> io::Result<()> {
     assert_eq!(values.len(), n * d as usize, "values are [n, d]");
     for _ in 0..n {
-        d.write(out)?;
+        out.write_all(&d.to_le_bytes())?;
         for value in values.by_ref().take(d as usize) {
             value.write(out)?;
         }

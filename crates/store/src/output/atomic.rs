@@ -61,9 +61,13 @@ impl AtomicFile {
         let mut builder = tempfile::Builder::new();
         builder.prefix(".mnno-").suffix(".tmp");
         #[cfg(unix)]
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666)); // less the umask
-        let (file, temporary) = builder.tempfile_in(folder).map_err(|source| creation(path, folder, source))?.into_parts();
+        builder.permissions(match &existing {
+            Some(metadata) => metadata.permissions(),
+            None => std::os::unix::fs::PermissionsExt::from_mode(0o666), // less the umask
+        });
+        let (file, temporary) = builder.tempfile_in(folder).map_err(|e| creation(path, folder, &e))?.into_parts();
         if let Some(metadata) = existing {
+            // Once more, without the umask.
             file.set_permissions(metadata.permissions()).map_err(|source| WriteError::io(path, source))?;
         }
         Ok(Self { file: BufWriter::with_capacity(1 << 16, file), temporary, path: path.to_owned(), destination })
@@ -124,7 +128,7 @@ fn existing_file(path: &Path, destination: &Path) -> Result<Option<fs::Metadata>
     }
 }
 
-fn creation(path: &Path, folder: &Path, source: io::Error) -> WriteError {
+fn creation(path: &Path, folder: &Path, source: &io::Error) -> WriteError {
     if source.kind() == io::ErrorKind::NotFound {
         WriteError::MissingFolder { path: path.to_owned(), folder: folder.to_owned() }
     } else {
