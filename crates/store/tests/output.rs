@@ -145,7 +145,7 @@ fn csv_has_a_line_for_each_place() {
     assert_eq!(publish(&lists(), &path), ["out.csv: neighbours [6, 4] text"]);
     assert_eq!(
         fs::read_to_string(&path).unwrap(),
-        "query,rank,index,score\n0,1,3,0.1\n0,2,1,-0.25\n1,1,70000,1e-30\n1,2,0,1.0\n2,1,2,0.3333333333333333\n\
+        "query,rank,index,score\n0,1,3,0.1\n0,2,1,-0.25\n1,1,70000,0.000000000000000000000000000001\n1,2,0,1\n2,1,2,0.3333333333333333\n\
          2,2,-1,-inf\n"
     );
 
@@ -161,7 +161,7 @@ fn csv_has_a_line_for_each_place() {
     assert_eq!(publish(&named, &path), ["out.csv: neighbours [3, 6] text"]);
     assert_eq!(
         fs::read_to_string(&path).unwrap(),
-        "query,rank,index,score,query_name,name\n0,1,1,2.0,cat,\"a, b\"\n0,2,2,1.0,cat,\"say \"\"hi\"\"\"\n\
+        "query,rank,index,score,query_name,name\n0,1,1,2,cat,\"a, b\"\n0,2,2,1,cat,\"say \"\"hi\"\"\"\n\
          0,3,-1,-inf,cat,\n"
     );
 }
