@@ -87,3 +87,40 @@ pub(super) fn write_bin<T: Number>(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn npy_as_numpy_saves_it() {
+        let mut out = Vec::new();
+        write_npy(&mut out, 2, 1, [-1i64, 7].into_iter()).unwrap();
+        // np.save(out, np.array([[-1], [7]])) of numpy 2.3.5
+        let dict = "{'descr': '<i8', 'fortran_order': False, 'shape': (2, 1), }";
+        let mut expected = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
+        expected.extend(format!("{dict:<117}\n").bytes());
+        expected.extend([0xff; 8].into_iter().chain([7, 0, 0, 0, 0, 0, 0, 0]));
+        assert_eq!(out, expected);
+    }
+
+    #[test]
+    fn the_data_of_any_shape_begin_at_a_multiple_of_64() {
+        for digits in 0..19 {
+            let mut out = Vec::new();
+            write_npy(&mut out, 0, 10usize.pow(digits), std::iter::empty::<f64>()).unwrap();
+            assert_eq!((out.len() % 64, out.last()), (0, Some(&b'\n')), "{digits}");
+            assert_eq!(usize::from(u16::from_le_bytes([out[8], out[9]])), out.len() - 10);
+        }
+    }
+
+    #[test]
+    fn vecs_repeat_the_dimension_and_bin_begins_with_the_shape() {
+        let mut out = Vec::new();
+        write_vecs(&mut out, 2, 1, [5i32, -1].into_iter()).unwrap();
+        assert_eq!(out, [1, 0, 0, 0, 5, 0, 0, 0, 1, 0, 0, 0, 255, 255, 255, 255]);
+        out.clear();
+        write_bin(&mut out, 2, 1, [1f32, -2.0].into_iter()).unwrap();
+        assert_eq!(out, [2, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0x80, 0x3f, 0, 0, 0, 0xc0]);
+    }
+}

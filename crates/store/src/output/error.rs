@@ -133,3 +133,25 @@ impl WriteError {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_one_line_that_begins_with_the_output() {
+        let path = || PathBuf::from("a/out.bin");
+        for error in [
+            WriteError::MissingFolder { path: path(), folder: PathBuf::from("a") },
+            WriteError::Folder { path: path() },
+            WriteError::Special { path: path() },
+            WriteError::ReadOnly { path: path() },
+            WriteError::UnknownLayout { path: path() },
+            WriteError::TooLarge { path: path(), what: "the index", value: 3_000_000_000, largest: 2_147_483_647 },
+            WriteError::ScoreRange { path: path(), query: 3, score: 1e39 },
+        ] {
+            let message = error.to_string();
+            assert!(message.starts_with("a/out.bin: ") && !message.contains('\n'), "{message}");
+        }
+    }
+}

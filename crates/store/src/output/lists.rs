@@ -62,6 +62,11 @@ pub struct Prepared {
 }
 
 impl Prepared {
+    /// The destinations, in the order of [`list_paths`].
+    pub fn paths(&self) -> impl ExactSizeIterator<Item = &Path> {
+        self.files.iter().map(AtomicFile::path)
+    }
+
     /// Gives each file its name, in place of what was there.
     ///
     /// # Errors
@@ -341,5 +346,21 @@ mod tests {
                 assert_eq!(words(scores), [2, 2, half, tenth, half, worst]);
             }
         }
+    }
+
+    #[test]
+    fn no_queries_give_files_too() {
+        let folder = tempfile::tempdir().unwrap();
+        let empty = Lists { n: 0, k: 3, indices: &[], scores: &[], query_names: None, base_names: None };
+        for (name, size) in [("o.indices.npy", 128), ("o.ivecs", 0), ("o.ibin", 8), ("o.csv", 23)] {
+            publish(&empty, &folder.path().join(name.replace(".indices", "")));
+            assert_eq!(fs::metadata(folder.path().join(name)).unwrap().len(), size, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_folder_is_named_as_such() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(matches!(list_paths(folder.path()), Err(WriteError::Folder { .. })));
     }
 }
