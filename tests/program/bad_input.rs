@@ -44,7 +44,7 @@ fn an_unknown_simd_tier_is_a_usage_error() {
 #[test]
 fn k_must_fit_the_rows() {
     let folder = folder();
-    folder.run("compare x.npy y.npy -k 0").fails_with(2, "error: -k k is 0: an overlap needs at least one neighbour");
+    folder.run("compare x.npy y.npy -k 0").fails_with(2, "error: k is 0: an overlap needs at least one neighbour");
     folder.run("compare x.npy y.npy -k 6").fails_with(
         2,
         "error: k = 6 neighbours are more than the 5 candidates that each of 6 rows has\nhint: choose a smaller -k",

@@ -38,7 +38,7 @@ fn the_fixture_has_its_reference_value() {
     assert!(input["tied_at_k"].is_u64());
 }
 
-const WORDS_COSINE_10: &str = "REFERENCE";
+const WORDS_COSINE_10: &str = "0.133700";
 
 #[test]
 fn threads_tiers_and_reading_change_no_byte() {

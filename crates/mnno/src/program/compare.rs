@@ -178,7 +178,7 @@ fn k_failure(error: &MeasureError, dropped: usize) -> Failure {
     let after =
         if dropped == 0 { String::new() } else { format!(" (after dropping {})", counted(dropped, "zero row")) };
     match error {
-        MeasureError::KZero => Failure::usage(format!("-k {error}")),
+        MeasureError::KZero => Failure::usage(error.to_string()),
         _ => Failure::usage(format!("{error}{after}")).hint("choose a smaller -k"),
     }
 }
