@@ -130,10 +130,9 @@ impl Matrix {
         if self.layout.element.widens_exactly() {
             return Ok(None);
         }
-        let d = self.d();
         let (mut before, mut after) = (Vec::new(), Vec::new());
         let mut rounded_values = 0;
-        let (mut raw_row, mut f32_row) = (Vec::with_capacity(8 * d), Vec::with_capacity(4 * d));
+        let (mut raw_row, mut f32_row) = (Vec::new(), Vec::new());
         self.for_each_row(|i, row| {
             raw_row.clear();
             f32_row.clear();
@@ -166,7 +165,7 @@ impl Matrix {
         let mut zero_rows = Vec::new();
         let mut norms = Vec::new();
         let mut hashes = Vec::new();
-        let mut key = Vec::with_capacity(4 * self.d());
+        let mut key = Vec::new();
         let Ok(()) = self.for_each_row::<Infallible>(|i, row| {
             key.clear();
             key.extend(row.iter().flat_map(|&v| value_key(v).to_le_bytes()));

@@ -48,12 +48,12 @@ pub enum StoreError {
         what: String,
     },
     /// Neither content nor name tells the format.
-    #[error("{}: unknown format (the file begins with {first_bytes})", path.display())]
+    #[error("{}: unknown format: {found}", path.display())]
     UnknownFormat {
         /// The file.
         path: PathBuf,
-        /// The first bytes, in hexadecimal.
-        first_bytes: String,
+        /// How it begins, in words.
+        found: String,
     },
     /// The file does not follow its format.
     #[error("{file}: {fault}")]
@@ -120,7 +120,7 @@ pub enum StoreError {
         layers: bool,
     },
     /// A member that the file does not have, or none chosen among several.
-    #[error("{file}: {}; it holds {}", no_member(wanted.as_deref()), list(members))]
+    #[error("{file}: {}", no_member(wanted.as_deref(), members))]
     Member {
         /// The file.
         file: String,
@@ -296,6 +296,7 @@ impl StoreError {
                 "choose a layer of [rows, layers, dims] with ::0 behind the path, or ::* for all of them"
             }
             Self::NotAMatrix { .. } => "reshape it to [rows, dims]",
+            Self::Member { members, .. } if members.is_empty() => return None,
             Self::Member { .. } => "choose a member with ::NAME behind the path",
             Self::OverBudget { .. } => "raise --memory, or save it uncompressed as npy, which is mapped",
             Self::NonFinite { .. } => "remove or replace such rows; 'mnno inspect' lists them",
@@ -323,17 +324,15 @@ fn difference(declared: u64, available: u64) -> String {
     }
 }
 
-fn no_member(wanted: Option<&str>) -> String {
-    wanted.map_or_else(|| "no member was chosen".to_owned(), |name| format!("there is no member '{name}'"))
-}
-
-fn list(members: &[String]) -> String {
+fn no_member(wanted: Option<&str>, members: &[String]) -> String {
     const SHOWN: usize = 20;
-    let mut text = members.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
     if members.is_empty() {
-        "no arrays".clone_into(&mut text);
-    } else if members.len() > SHOWN {
-        text += &format!(" and {} more", members.len() - SHOWN);
+        return "it holds no arrays".to_owned();
     }
-    text
+    let problem =
+        wanted.map_or_else(|| "no member was chosen".to_owned(), |name| format!("there is no member '{name}'"));
+    let list = members.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let more = members.len().saturating_sub(SHOWN);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{problem}; it holds {list}{more}")
 }

@@ -7,11 +7,17 @@ use std::io;
 #[non_exhaustive]
 pub enum Fault {
     /// The signature is another one.
-    #[error("not an {expected} file: it begins with {found}")]
+    #[error("not an {expected} file: {found}")]
     Signature {
         /// The format that was expected.
         expected: crate::Format,
-        /// The first bytes, in hexadecimal.
+        /// How it begins, in words.
+        found: String,
+    },
+    /// A member that is no npy file.
+    #[error("the member is no array: {found}")]
+    NotAnArray {
+        /// How it begins, in words.
         found: String,
     },
     /// The file ends before its header does.
@@ -92,14 +98,12 @@ pub enum Fault {
     #[error("the member's data is damaged: {0}")]
     Damaged(io::Error),
     /// A member that unpacks to another length.
-    #[error("the member declares {declared} bytes, but unpacks to {}{unpacked}", if *more { "at least " } else { "" })]
+    #[error("the member declares {declared} bytes, but unpacks to {unpacked}")]
     UnpackedLength {
         /// Declared bytes.
         declared: u64,
-        /// Bytes unpacked before it was given up.
+        /// Bytes unpacked.
         unpacked: u64,
-        /// Whether there may be more.
-        more: bool,
     },
     /// A row of vecs that cannot have the dimension it declares.
     #[error("row {row} (from 0) declares {found} dimensions")]
@@ -130,7 +134,7 @@ pub enum Fault {
         available: usize,
     },
     /// A line of text with more or fewer cells.
-    #[error("line {line} has {found} cells, but line {first_line} has {expected}")]
+    #[error("line {line} has {found} cell{}, but line {first_line} has {expected}", if *found == 1 { "" } else { "s" })]
     Ragged {
         /// The line.
         line: u64,
@@ -182,11 +186,11 @@ impl Fault {
 #[non_exhaustive]
 pub enum DictFault {
     /// Something else in a place.
-    #[error("expected {expected}, found '{found}'")]
+    #[error("expected {expected}, found {found}")]
     Expected {
         /// What belongs there.
         expected: &'static str,
-        /// What stands there.
+        /// What stands there, in quotation marks, or that the header ends.
         found: String,
     },
     /// A key that npy headers do not have.

@@ -129,16 +129,18 @@ impl Layout {
     pub(crate) fn of_array(header: &ArrayHeader, layer: Option<usize>) -> Self {
         let size = header.element.size();
         let axes: Vec<usize> = header.shape.iter().map(|&a| a as usize).collect();
-        let strides: Vec<usize> = (0..axes.len())
+        let last = axes.len() - 1;
+        let mut strides: Vec<usize> = (0..axes.len())
             .map(|axis| {
                 let inner = if header.fortran { &axes[..axis] } else { &axes[axis + 1..] };
                 inner.iter().fold(size, |product, &a| product.saturating_mul(a))
             })
             .collect();
-        let last = axes.len() - 1;
-        // The strides of an array without elements may not fit, and lead nowhere.
-        let empty = axes.contains(&0);
-        let strides = if empty { vec![0; axes.len()] } else { strides };
+        if axes.contains(&0) {
+            // The strides of an array without elements may not fit, and lead nowhere.
+            strides.fill(0);
+            strides[last] = size;
+        }
         let layer_offset = layer.map_or(0, |l| l * strides[1]);
         Self {
             n: axes[0],
@@ -162,6 +164,6 @@ impl Layout {
             && self.big_endian == cfg!(target_endian = "big")
             && (self.column_stride == 4 || self.d <= 1)
             && self.row_stride.is_multiple_of(4)
-            && self.row_stride >= 4 * self.d
+            && (self.n <= 1 || self.row_stride / 4 >= self.d)
     }
 }

@@ -63,7 +63,7 @@ pub fn open(argument: &str, options: &OpenOptions) -> Result<Vec<Matrix>, StoreE
     let format = options
         .format
         .or_else(|| Format::detect(path, bytes))
-        .ok_or_else(|| StoreError::UnknownFormat { path: path.to_owned(), first_bytes: first_bytes(bytes) })?;
+        .ok_or_else(|| StoreError::UnknownFormat { path: path.to_owned(), found: beginning(bytes) })?;
     let opened = match format {
         Format::Npy => open_npy(&file, bytes, &parts)?,
         Format::Npz => open_npz(&file, bytes, &parts, options.memory)?,
@@ -248,11 +248,12 @@ fn split(argument: &str) -> (&Path, Vec<&str>) {
     (Path::new(&argument[..end]), parts)
 }
 
-/// The first bytes of a file for a message.
-pub(crate) fn first_bytes(bytes: &[u8]) -> String {
+/// The beginning of a file for a message.
+pub(crate) fn beginning(bytes: &[u8]) -> String {
     const SHOWN: usize = 8;
     if bytes.is_empty() {
-        return "nothing: it is empty".to_owned();
+        return "it is empty".to_owned();
     }
-    bytes.iter().take(SHOWN).map(|b| format!("{b:02x}")).collect::<Vec<_>>().join(" ")
+    let shown: Vec<String> = bytes.iter().take(SHOWN).map(|b| format!("{b:02x}")).collect();
+    format!("it begins with {}", shown.join(" "))
 }

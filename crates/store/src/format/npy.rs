@@ -4,7 +4,7 @@
 //! `fortran_order` and `shape`. Pickled objects are refused, never read.
 
 use crate::layout::ArrayHeader;
-use crate::open::first_bytes;
+use crate::open::beginning;
 use crate::{DictFault, ElementType, Fault, Format, StoreError};
 
 pub(crate) const MAGIC: &[u8] = b"\x93NUMPY";
@@ -23,7 +23,7 @@ pub(crate) fn parse(file: &str, bytes: &[u8]) -> Result<ArrayHeader, StoreError>
 pub(crate) fn parse_header(file: &str, bytes: &[u8]) -> Result<ArrayHeader, StoreError> {
     let bad = |fault| StoreError::Malformed { file: file.to_owned(), format: Format::Npy, fault, looks_like: None };
     if !bytes.starts_with(MAGIC) {
-        return Err(bad(Fault::Signature { expected: Format::Npy, found: first_bytes(bytes) }));
+        return Err(bad(Fault::Signature { expected: Format::Npy, found: beginning(bytes) }));
     }
     let cut = || bad(Fault::HeaderCut { length: bytes.len() });
     let [major, minor] = *bytes[MAGIC.len()..].first_chunk().ok_or_else(cut)?;
@@ -54,7 +54,7 @@ fn element(file: &str, descr: &Descr) -> Result<(ElementType, bool), StoreError>
     let refused = |what| {
         let descr = match descr {
             Descr::Simple(text) => format!("'{text}'"),
-            Descr::Structured => "with fields".to_owned(),
+            Descr::Structured => "[..]".to_owned(),
         };
         Err(StoreError::ElementKind { file: file.to_owned(), descr, what })
     };
@@ -135,8 +135,9 @@ impl<'a> Parser<'a> {
     }
 
     fn expected(&self, expected: &'static str) -> DictFault {
-        let found: String = self.rest().chars().take(12).collect();
-        DictFault::Expected { expected, found: found.escape_default().to_string() }
+        let found: String = self.rest().trim_end().chars().take(12).collect();
+        let found = if found.is_empty() { "the end".to_owned() } else { format!("{found:?}") };
+        DictFault::Expected { expected, found }
     }
 
     fn expect(&mut self, token: &'static str) -> Result<(), DictFault> {
@@ -227,7 +228,7 @@ impl<'a> Parser<'a> {
         while !self.take(")") {
             self.skip_blanks();
             let digits = self.rest().len() - self.rest().trim_start_matches(|c: char| c.is_ascii_digit()).len();
-            axes.push(self.rest()[..digits].parse().map_err(|_| self.expected("a whole number from 0"))?);
+            axes.push(self.rest()[..digits].parse().map_err(|_| self.expected("a whole number from 0 to 2^64 - 1"))?);
             self.at += digits;
             // Python 2 wrote long integers with an L.
             self.take("L");

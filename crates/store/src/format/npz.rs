@@ -10,7 +10,7 @@ use zip::{CompressionMethod, ZipArchive};
 use crate::format::npy;
 use crate::layout::ArrayHeader;
 use crate::matrix::Storage;
-use crate::open::first_bytes;
+use crate::open::beginning;
 use crate::{Fault, Format, StoreError};
 
 /// A zip with members, and an empty one.
@@ -42,7 +42,7 @@ pub(crate) struct Archive<'a> {
 impl<'a> Archive<'a> {
     pub(crate) fn open(file: &'a str, bytes: &'a [u8]) -> Result<Self, StoreError> {
         if !SIGNATURES.iter().any(|signature| bytes.starts_with(signature)) {
-            return Err(malformed(file, Fault::Signature { expected: Format::Npz, found: first_bytes(bytes) }));
+            return Err(malformed(file, Fault::Signature { expected: Format::Npz, found: beginning(bytes) }));
         }
         let zip = ZipArchive::new(Cursor::new(bytes)).map_err(|e| malformed(file, Fault::Zip(e.to_string())))?;
         if zip.has_duplicate_names() {
@@ -97,7 +97,7 @@ impl<'a> Archive<'a> {
                 let mut entry = self.zip.by_index(index).map_err(|e| bad(Fault::Zip(e.to_string())))?;
                 io::copy(&mut entry, &mut io::sink()).map_err(|e| bad(Fault::Damaged(e)))?;
                 let start = offset as usize;
-                let mut header = npy::parse(&file, &self.bytes[start..start + stored as usize])?;
+                let mut header = array(&file, &self.bytes[start..start + stored as usize])?;
                 header.offset += start;
                 Ok(Member { name, header, storage: Storage::InFile })
             }
@@ -116,10 +116,9 @@ impl<'a> Archive<'a> {
                 read.map_err(|e| bad(Fault::Damaged(e)))?;
                 let length = unpacked.len() as u64;
                 if length != declared {
-                    let more = length > declared;
-                    return Err(bad(Fault::UnpackedLength { declared, unpacked: length, more }));
+                    return Err(bad(Fault::UnpackedLength { declared, unpacked: length }));
                 }
-                let header = npy::parse(&file, &unpacked)?;
+                let header = array(&file, &unpacked)?;
                 Ok(Member { name, header, storage: Storage::Unpacked(unpacked) })
             }
             other => Err(bad(Fault::Compression { method: other.to_string() })),
@@ -142,6 +141,14 @@ impl<'a> Archive<'a> {
             None => name,
         }
     }
+}
+
+/// The header of a member's data.
+fn array(file: &str, data: &[u8]) -> Result<ArrayHeader, StoreError> {
+    if !data.starts_with(npy::MAGIC) {
+        return Err(malformed(file, Fault::NotAnArray { found: beginning(data) }));
+    }
+    npy::parse(file, data)
 }
 
 fn short(name: &str) -> &str {
