@@ -55,6 +55,15 @@ fn k_must_fit_the_rows() {
 }
 
 #[test]
+fn lists_must_fit_the_memory() {
+    folder().run("knn x.npy -k 1000000000000 -o out.npz").fails_with(
+        2,
+        "error: 6 lists of 1000000000000 neighbours need 168000000000000 bytes of memory, more than the budget of \
+         4294967296\nhint: choose a smaller -k, or raise --memory",
+    );
+}
+
+#[test]
 fn files_must_have_the_same_rows_and_names() {
     let folder = folder();
     folder.npy("short.npy", 2, &noise(10, 3));

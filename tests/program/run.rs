@@ -100,7 +100,7 @@ impl Invocation {
 pub fn npy(descr: &str, shape: &str, data: &[u8]) -> Vec<u8> {
     let mut header = String::new();
     write!(header, "{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}").unwrap();
-    while (10 + header.len() + 1) % 64 != 0 {
+    while !(10 + header.len() + 1).is_multiple_of(64) {
         header.push(' ');
     }
     header.push('\n');

@@ -58,6 +58,14 @@ pub enum SearchError {
         /// Rows of the base.
         n: usize,
     },
+    /// The lists would take more memory than can be addressed.
+    #[error("{queries} lists of {k} neighbours are more than memory can hold")]
+    TooManyPlaces {
+        /// Number of queries.
+        queries: usize,
+        /// Places per list.
+        k: usize,
+    },
     /// An exclusion does not fit the matrices.
     #[error("{what}: {given} entries for {rows} rows")]
     ExcludeLength {

@@ -176,13 +176,19 @@ impl<'a> Search<'a> {
     ///
     /// # Errors
     /// [`SearchError`] if the dimensions differ, a value is NaN or infinite, a row is zero under the cosine, the base has
-    /// too many rows, an exclusion does not fit, threads cannot be started, or the observer cancels.
+    /// too many rows or the lists too many places, an exclusion does not fit, threads cannot be started, or the observer
+    /// cancels.
     pub fn queries(self, base: &dyn Rows, queries: &dyn Rows) -> Result<Neighbours, SearchError> {
         if queries.d() != base.d() {
             return Err(SearchError::Dimensions { queries: queries.d(), base: base.d() });
         }
         if base.n() >= NO_NEIGHBOUR as usize {
             return Err(SearchError::TooManyRows { n: base.n() });
+        }
+        // 16 bytes per place while searching, 12 in the answer.
+        let places = self.k.checked_add(1).and_then(|k| k.checked_mul(queries.n()));
+        if places.is_none_or(|places| places > isize::MAX as usize / 16) {
+            return Err(SearchError::TooManyPlaces { queries: queries.n(), k: self.k });
         }
         self.exclude.unwrap_or_default().check(queries.n(), base.n())?;
         let lists = self.threads.run(|| self.all_lists(base, queries))??;

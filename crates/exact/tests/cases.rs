@@ -230,6 +230,10 @@ fn mismatched_dimensions_and_exclusions_are_refused() {
     let error =
         Search::new(Metric::Euclidean, 1).exclude(Exclude::Ids(&[])).self_join(&SliceRows::new(&a, 2)).unwrap_err();
     assert_eq!(error.to_string(), "excluded ids: 0 entries for 2 rows");
+    for k in [usize::MAX, usize::MAX / 2] {
+        let error = Search::new(Metric::Euclidean, k).self_join(&SliceRows::new(&a, 2)).unwrap_err();
+        assert!(matches!(error, SearchError::TooManyPlaces { queries: 2, .. }), "{error}");
+    }
 }
 
 #[test]

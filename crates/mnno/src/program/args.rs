@@ -1,4 +1,5 @@
 //! The command line. Every flag is defined here, once.
+#![allow(clippy::doc_markdown)] // these comments are the help text, where backticks would show
 
 use std::num::NonZeroUsize;
 use std::ops::Range;
@@ -202,7 +203,7 @@ impl From<IoRule> for Io {
 }
 
 /// The name of a value as the command line spells it.
-pub(crate) fn spelled(value: impl ValueEnum) -> String {
+pub(crate) fn spelled(value: &impl ValueEnum) -> String {
     value.to_possible_value().map_or_else(String::new, |v| v.get_name().to_owned())
 }
 

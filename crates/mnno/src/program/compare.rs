@@ -1,8 +1,5 @@
 //! `mnno compare`: the overlap of neighbourhoods for every pair of files, each file searched once.
 
-use std::io::Write;
-use std::path::Path;
-
 use mnno::measures::{self, MeasureError, Overlap};
 use mnno::store::output::{AtomicFile, WriteError};
 use mnno::{Exclude, Neighbours, Search, Ties};
@@ -74,8 +71,10 @@ pub(crate) fn run(args: &Compare, interruption: &Interruption) -> Result<(), Fai
         return Err(Failure::usage("compare needs two or more matrices, and was given one")
             .hint("give a second file, or ::* to compare all layers of an array [n, layers, d]"));
     }
-    if let Some(out) = &args.per_row {
-        searcher::refuse_input_as_output(out, &inputs)?;
+    let mut per_row = None;
+    if let Some(path) = &args.per_row {
+        searcher::refuse_input_as_output(path, &inputs)?;
+        per_row = Some(AtomicFile::create(path)?);
     }
     check_rows_correspond(&inputs)?;
     let matrices: Vec<_> = inputs.iter().map(|i| &i.matrix).collect();
@@ -102,10 +101,10 @@ pub(crate) fn run(args: &Compare, interruption: &Interruption) -> Result<(), Fai
     for (report, lists) in input_reports.iter_mut().zip(&lists) {
         report.tied_at_k = Some(lists.tied_rows());
     }
-    let per_row = match &args.per_row {
-        Some(path) => Some(write_per_row(path, &inputs, keep.as_deref(), &results, &overlaps)?),
-        None => None,
-    };
+    if let Some(file) = &mut per_row {
+        let written = write_per_row(file, &inputs, keep.as_deref(), &results, &overlaps);
+        written.map_err(|e| WriteError::io(file.path(), e.into()))?;
+    }
     for input in &inputs {
         input.matrix.verify_unchanged()?;
     }
@@ -128,10 +127,10 @@ fn conventions(args: &Compare, self_rule: SelfRule) -> Conventions {
     let SearchArgs { metric, ties, zero, seed, .. } = args.search;
     Conventions {
         metric: metric.name(),
-        self_rule: spelled(self_rule),
-        ties: spelled(ties),
-        zero: spelled(zero),
-        preset: args.preset.map(spelled),
+        self_rule: spelled(&self_rule),
+        ties: spelled(&ties),
+        zero: spelled(&zero),
+        preset: args.preset.as_ref().map(spelled),
         rows: args.input.rows.as_ref().map(|r| [r.start, r.end]),
         permutations: args.permutations,
         seed,
@@ -232,41 +231,29 @@ fn compare_pair(
     Ok((report, overlap))
 }
 
+/// A line per row: its number in the file, its name where there is one, and its shared neighbours for every pair.
 fn write_per_row(
-    path: &Path,
+    file: &mut AtomicFile,
     inputs: &[Checked],
     keep: Option<&[u32]>,
     results: &[PairReport],
     overlaps: &[Overlap],
-) -> Result<AtomicFile, Failure> {
-    let named = inputs.iter().find_map(|i| i.matrix.names());
+) -> csv::Result<()> {
+    let names = inputs.iter().find_map(|i| i.matrix.names());
     let offset = inputs[0].matrix.rows_offset();
-    let mut text = String::from("row");
-    if named.is_some() {
-        text += ",name";
-    }
-    for r in results {
-        text += &format!(",shared_{}_{}", r.a, r.b);
-    }
-    text.push('\n');
+    let mut csv = csv::Writer::from_writer(file);
+    let mut header = vec!["row".to_owned()];
+    header.extend(names.map(|_| "name".to_owned()));
+    header.extend(results.iter().map(|r| format!("shared_{}_{}", r.a, r.b)));
+    csv.write_record(&header)?;
     for i in 0..results[0].n {
         let row = keep.map_or(i, |keep| keep[i] as usize);
-        text += &(row + offset).to_string();
-        if let Some(names) = named {
-            text += &format!(",{}", csv_cell(&names[row]));
-        }
-        for overlap in overlaps {
-            text += &format!(",{}", overlap.counts()[i]);
-        }
-        text.push('\n');
+        let mut record = vec![(row + offset).to_string()];
+        record.extend(names.map(|names| names[row].clone()));
+        record.extend(overlaps.iter().map(|o| o.counts()[i].to_string()));
+        csv.write_record(&record)?;
     }
-    let mut file = AtomicFile::create(path)?;
-    file.write_all(text.as_bytes()).map_err(|source| WriteError::io(path, source))?;
-    Ok(file)
-}
-
-fn csv_cell(text: &str) -> String {
-    if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
+    Ok(csv.flush()?)
 }
 
 fn text(report: &Report, args: &Compare) -> String {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use mnno::store::output::{Lists, Written, list_paths, prepare_lists};
+use mnno::store::output::{AtomicFile, Lists, Written, list_paths, prepare_lists};
 use mnno::{Exclude, Metric, NO_NEIGHBOUR, Neighbours, Search, Ties};
 use serde::Serialize;
 
@@ -54,7 +54,7 @@ struct OutputReport {
 
 impl From<Written> for OutputReport {
     fn from(w: Written) -> Self {
-        Self { path: w.path.display().to_string(), what: w.what, shape: w.shape.to_vec(), dtype: w.dtype }
+        Self { path: w.path.display().to_string(), what: w.what, shape: w.shape, dtype: w.dtype }
     }
 }
 
@@ -74,7 +74,10 @@ pub(crate) fn run(args: &Knn, interruption: &Interruption) -> Result<(), Failure
     }
     for path in list_paths(&args.output)? {
         searcher::refuse_input_as_output(&path, &inputs)?;
+        // Made and dropped: a folder that takes no files is found before the search, not after it.
+        AtomicFile::create(&path)?;
     }
+    check_memory(args, &inputs)?;
     let (base, queries) = (&inputs[0], &inputs[inputs.len() - 1]);
     let found = search(args, base, queries, interruption)?;
 
@@ -93,7 +96,7 @@ pub(crate) fn run(args: &Knn, interruption: &Interruption) -> Result<(), Failure
     interruption.check()?;
     let outputs = prepared.publish()?.into_iter().map(OutputReport::from).collect();
 
-    let self_rule = args.queries.is_none().then(|| spelled(args.self_rule));
+    let self_rule = args.queries.is_none().then(|| spelled(&args.self_rule));
     let report = Report {
         command: "knn",
         version: env!("CARGO_PKG_VERSION"),
@@ -102,8 +105,8 @@ pub(crate) fn run(args: &Knn, interruption: &Interruption) -> Result<(), Failure
             score: score_name(metric, args.distance),
             self_rule,
             exclude_same_label: args.exclude_same_label,
-            ties: spelled(ties),
-            zero: spelled(zero),
+            ties: spelled(&ties),
+            zero: spelled(&zero),
             rows: args.input.rows.as_ref().map(|r| [r.start, r.end]),
             seed,
         },
@@ -116,6 +119,21 @@ pub(crate) fn run(args: &Knn, interruption: &Interruption) -> Result<(), Failure
         outputs,
     };
     if args.json { report::print_json(&report) } else { report::print(&text(&report)) }
+}
+
+/// Lists of more places than the budget holds are a mistake in `-k`.
+fn check_memory(args: &Knn, inputs: &[Checked]) -> Result<(), Failure> {
+    const BYTES_PER_PLACE: u128 = 28;
+    let queries = inputs[inputs.len() - 1].matrix.n();
+    let needed = queries as u128 * args.k as u128 * BYTES_PER_PLACE;
+    if needed <= u128::from(args.input.memory) {
+        return Ok(());
+    }
+    Err(Failure::usage(format!(
+        "{queries} lists of {} neighbours need {needed} bytes of memory, more than the budget of {}",
+        args.k, args.input.memory
+    ))
+    .hint("choose a smaller -k, or raise --memory"))
 }
 
 fn score_name(metric: Metric, distance: bool) -> &'static str {
