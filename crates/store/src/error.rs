@@ -63,7 +63,6 @@ pub enum StoreError {
         /// The format that it was read as.
         format: crate::Format,
         /// What is wrong.
-        #[source]
         fault: crate::Fault,
         /// The format that the content fits, where that is another one.
         looks_like: Option<crate::Format>,

@@ -54,3 +54,14 @@ impl fmt::Display for Fingerprint {
         write!(f, "xxh3:{:032x} ({coverage})", self.hash)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shown_as_the_reference_implementation_shows_it() {
+        // XXH3_128bits of nothing, from the xxHash test suite.
+        assert_eq!(Fingerprint::of(b"").to_string(), "xxh3:99aa06d3014798d86001c324468d497f (full)");
+    }
+}

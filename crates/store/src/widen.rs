@@ -111,3 +111,68 @@ fn u32_of(bytes: [u8; 4], big: bool) -> u32 {
 fn u64_of(bytes: [u8; 8], big: bool) -> u64 {
     if big { u64::from_be_bytes(bytes) } else { u64::from_le_bytes(bytes) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one_by_one(element: ElementType, big_endian: bool) -> Layout {
+        Layout { n: 1, d: 1, offset: 0, row_stride: 0, column_stride: element.size(), element, big_endian }
+    }
+
+    fn value(bytes: &[u8], element: ElementType, big_endian: bool) -> f32 {
+        let mut out = Vec::new();
+        widen(bytes, &one_by_one(element, big_endian), &mut out);
+        out[0]
+    }
+
+    #[test]
+    fn every_half_precision_number_widens_exactly() {
+        for bits in 0..=u16::MAX {
+            for big in [false, true] {
+                let bytes = if big { bits.to_be_bytes() } else { bits.to_le_bytes() };
+                let f16_value = value(&bytes, ElementType::F16, big);
+                let bf16_value = value(&bytes, ElementType::BF16, big);
+                let expected = f32::from_bits(u32::from(bits) << 16);
+                assert!(bf16_value.to_bits() == expected.to_bits() || bf16_value.is_nan() && expected.is_nan());
+                // Sign, exponent (bias 15), fraction of 10 bits.
+                let (sign, exponent, fraction) = (bits >> 15, i32::from(bits >> 10 & 31), f32::from(bits & 0x3ff));
+                let magnitude = match exponent {
+                    0 => fraction * 2.0_f32.powi(-24),
+                    31 if fraction == 0.0 => f32::INFINITY,
+                    31 => f32::NAN,
+                    _ => (1024.0 + fraction) * 2.0_f32.powi(exponent - 25),
+                };
+                assert!(f16_value.abs() == magnitude || f16_value.is_nan() && magnitude.is_nan(), "{bits:#x}");
+                assert!(f16_value.is_nan() || f16_value.is_sign_negative() == (sign == 1));
+            }
+        }
+    }
+
+    #[test]
+    fn wide_types_round_to_nearest_even_once() {
+        let of = |x: i64| value(&x.to_le_bytes(), ElementType::I64, false);
+        assert_eq!(of((1 << 24) + 1), 16_777_216.0);
+        assert_eq!(of((1 << 24) + 3), 16_777_220.0);
+        // By way of f64 this would fall on a halfway point and go down.
+        assert_eq!(of((1 << 60) + (1 << 36) + 1), ((1_u64 << 60) + (1 << 37)) as f32);
+        assert_eq!(value(&u64::MAX.to_be_bytes(), ElementType::U64, true), 18_446_744_073_709_551_616.0);
+    }
+
+    #[test]
+    fn what_f32_holds_is_told_from_what_it_does_not() {
+        for (raw, exact) in [
+            (Raw::Float(0.5), true),
+            (Raw::Float(0.1), false),
+            (Raw::Float(-0.0), true),
+            (Raw::Float(1e-46), false),
+            (Raw::Signed(i64::MIN), true),
+            (Raw::Signed(i64::MAX), false),
+            (Raw::Unsigned(u64::MAX), false),
+            (Raw::Unsigned(1 << 63), true),
+        ] {
+            assert_eq!(raw.is_f32(), exact, "{raw:?}");
+        }
+        assert_eq!(Raw::Float(0.0).key(), Raw::Float(-0.0).key());
+    }
+}

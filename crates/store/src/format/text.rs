@@ -185,3 +185,42 @@ fn is_header(record: &ByteRecord) -> bool {
     record.iter().skip(1).all(|cell| number(cell).is_none())
         || is_name_heading(first) && (counts_from(0) || counts_from(1))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(text: &str) -> Table {
+        parse("x.csv", text.as_bytes(), Format::Csv, 1 << 20).unwrap()
+    }
+
+    #[test]
+    fn a_header_has_no_numbers_or_counts_columns_under_a_heading_of_names() {
+        for (text, n, d, named) in [
+            ("a,b\n1,2\n", 1, 2, false),
+            ("1,2\n3,4\n", 2, 2, false),
+            ("0,1\n3,4\n", 2, 2, false),
+            (",0,1\nx,3,4\n", 1, 2, true),
+            ("id,1,2\n7,3,4\n", 1, 2, true),
+            // A row that is named "word" is no header.
+            ("word,0.5,2\nx,3,4\n", 2, 2, true),
+            ("Key,a,b\n1,3,4\n", 1, 2, true),
+            ("a,b,c\n", 0, 3, false),
+            ("a\n1\n", 1, 1, false),
+            ("cat,1\n\n\ndog,2\n", 2, 1, true),
+        ] {
+            let table = table(text);
+            assert_eq!((table.n, table.d, table.names.is_some()), (n, d, named), "{text:?}");
+            assert_eq!(table.values.len(), n * d);
+        }
+    }
+
+    #[test]
+    fn the_most_frequent_delimiter_of_the_first_line_wins() {
+        for (text, expected) in
+            [("a, b;1;2\n", b';'), ("1,2\n", b','), ("a,b\t1\t2\n", b'\t'), ("1\n", b','), ("", b',')]
+        {
+            assert_eq!(char::from(delimiter(text.as_bytes(), Format::Csv)), char::from(expected), "{text:?}");
+        }
+    }
+}
