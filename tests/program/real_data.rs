@@ -1,10 +1,12 @@
 //! Real data, found through `MNNO_DATA`. Reference values were computed with numpy in f64.
 
+#![allow(unreachable_pub)] // a test has no outside
+
 use std::path::PathBuf;
 
 use crate::run::{Folder, Run};
 
-fn data(file: &str) -> String {
+pub fn data(file: &str) -> String {
     let folder = std::env::var_os("MNNO_DATA").expect("MNNO_DATA names the folder of real data");
     let path = PathBuf::from(folder).join(file);
     assert!(path.exists(), "{} is missing", path.display());

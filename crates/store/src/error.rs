@@ -307,7 +307,7 @@ impl StoreError {
 }
 
 /// The operating system's words without the number that Rust adds.
-fn plain(error: &io::Error) -> String {
+pub(crate) fn plain(error: &io::Error) -> String {
     let text = error.to_string();
     match text.rfind(" (os error") {
         Some(end) => text[..end].to_owned(),

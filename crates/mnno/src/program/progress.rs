@@ -1,10 +1,11 @@
 //! Progress on a terminal, and interruption.
 
+use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use mnno::Observer;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
@@ -50,8 +51,14 @@ pub(crate) struct Progress<'a> {
 impl<'a> Progress<'a> {
     pub(crate) fn new(what: &str, interruption: &'a Interruption) -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
-        let style = ProgressStyle::with_template("{prefix} [{bar:30}] {percent}%  {per_sec} pairs  {eta} left");
-        bar.set_style(style.expect("the template is well-formed").progress_chars("=> "));
+        let style = ProgressStyle::with_template("{prefix} [{bar:30}] {percent}%  {rate}  {eta} left")
+            .expect("the template is well-formed")
+            .with_key("rate", |state: &ProgressState, out: &mut dyn Write| {
+                // A rate that cannot be drawn is no reason to fail.
+                let _ = write!(out, "{:.0} million pairs/s", state.per_sec() / 1e6);
+            })
+            .progress_chars("=> ");
+        bar.set_style(style);
         bar.set_prefix(what.to_owned());
         Self { bar, started: Instant::now(), interruption }
     }

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::error::plain;
+
 /// Why a result cannot be written. Each message is one line that begins with the output.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -28,7 +30,7 @@ pub enum WriteError {
         path: PathBuf,
     },
     /// The path is a symbolic link that leads nowhere.
-    #[error("{}: the symbolic link cannot be followed: {source}", path.display())]
+    #[error("{}: the symbolic link cannot be followed: {}", path.display(), plain(source))]
     BrokenLink {
         /// The output.
         path: PathBuf,
@@ -42,7 +44,7 @@ pub enum WriteError {
         path: PathBuf,
     },
     /// The folder does not take new files.
-    #[error("{}: {source}", path.display())]
+    #[error("{}: {}", path.display(), plain(source))]
     Denied {
         /// The output.
         path: PathBuf,
@@ -50,7 +52,7 @@ pub enum WriteError {
         source: io::Error,
     },
     /// The disk or the quota is used up.
-    #[error("{}: {source}", path.display())]
+    #[error("{}: {}", path.display(), plain(source))]
     DiskFull {
         /// The output.
         path: PathBuf,
@@ -58,7 +60,7 @@ pub enum WriteError {
         source: io::Error,
     },
     /// The operating system refuses for another reason.
-    #[error("{}: {source}", path.display())]
+    #[error("{}: {}", path.display(), plain(source))]
     Io {
         /// The output.
         path: PathBuf,
