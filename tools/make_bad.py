@@ -61,7 +61,7 @@ def make_npy():
     for name, descr in {
         "objects": "'|O'", "structured": "[('a', '<f4'), ('b', '<i4')]", "complex": "'<c8'", "bool": "'|b1'",
         "bytes": "'|S4'", "unicode": "'<U1'", "dates": "'<M8[D]'", "longdouble": "'<f16'", "void": "'|V4'",
-        "unknown": "'<x4'", "empty_type": "''",
+        "unknown": "'<x4'", "empty_type": "''", "escapes": "'\x1b\n'",
     }.items():
         write(f"npy_{name}.npy", npy(header(descr=descr)))
     write("npy_nan.npy", npy(header(), struct.pack("<6f", 1, 2, 3, 4, float("nan"), 6)))
@@ -94,6 +94,7 @@ def make_npz():
     write("npz_no_members.npz", npz([]))
     write("npz_several.npz", npz([("a.npy", good), ("b.npy", npy(header(descr="'<f2'"), F6[:12])), ("c.txt", b"hello")]))
     write("npz_not_an_array.npz", npz([("notes.txt", b"hello")]))
+    write("npz_control_characters.npz", npz([("\x1b[31m\n.npy", good), ("y" * 1000 + ".npy", good)]))
     write("npz_same_name.npz", npz([("x.npy", good), ("y.npy", good)]).replace(b"y.npy", b"x.npy"))
     write("npz_cut.npz", stored[: len(stored) // 2])
     write("npz_no_directory.npz", stored[:directory])

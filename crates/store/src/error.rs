@@ -315,6 +315,17 @@ pub(crate) fn plain(error: &io::Error) -> String {
     }
 }
 
+/// A file's own words in a message: short, on one line, and without a terminal's control characters.
+pub(crate) fn shown(text: &str) -> String {
+    const LONGEST: usize = 40;
+    let escaped = |c: char| if c == '\'' || c == '"' { c.to_string() } else { c.escape_debug().to_string() };
+    let mut shown: String = text.chars().take(LONGEST).map(escaped).collect();
+    if text.chars().nth(LONGEST).is_some() {
+        shown.push_str("..");
+    }
+    shown
+}
+
 fn difference(declared: u64, available: u64) -> String {
     if declared > available {
         format!("{} short", declared - available)

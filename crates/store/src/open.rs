@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use crate::bytes::Source;
+use crate::error::shown;
 use crate::format::{big_ann, npy, npz, text, vecs};
 use crate::layout::{ArrayHeader, Layout};
 use crate::matrix::{Array, Matrix, Storage};
@@ -79,7 +80,7 @@ pub fn open(argument: &str, options: &OpenOptions) -> Result<Vec<Matrix>, StoreE
             }
         }
     };
-    let name = opened.member.as_ref().map_or_else(|| file.clone(), |member| format!("{file}::{member}"));
+    let name = opened.member.as_ref().map_or_else(|| file.clone(), |member| format!("{file}::{}", shown(member)));
     let array = Arc::new(Array {
         storage: opened.storage,
         format,
@@ -167,7 +168,7 @@ fn open_npz(file: &str, bytes: &[u8], parts: &[&str], memory: u64) -> Result<Ope
         _ => (name, layers),
     };
     let member = archive.read(name, memory)?;
-    let full_name = format!("{file}::{}", member.name);
+    let full_name = format!("{file}::{}", shown(&member.name));
     let layers = layouts(&full_name, &member.header, layers)?;
     let fortran = member.header.fortran;
     Ok(Opened { member: Some(member.name), storage: member.storage, names: None, fortran, layers })

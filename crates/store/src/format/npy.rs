@@ -3,6 +3,7 @@
 //! The format is numpy's NEP 1. The dict has exactly the keys `descr`,
 //! `fortran_order` and `shape`. Pickled objects are refused, never read.
 
+use crate::error::shown;
 use crate::layout::ArrayHeader;
 use crate::open::beginning;
 use crate::{DictFault, ElementType, Fault, Format, StoreError};
@@ -53,7 +54,7 @@ pub(crate) fn parse_header(file: &str, bytes: &[u8]) -> Result<ArrayHeader, Stor
 fn element(file: &str, descr: &Descr) -> Result<(ElementType, bool), StoreError> {
     let refused = |what| {
         let descr = match descr {
-            Descr::Simple(text) => format!("'{text}'"),
+            Descr::Simple(text) => format!("'{}'", shown(text)),
             Descr::Structured => "[..]".to_owned(),
         };
         Err(StoreError::ElementKind { file: file.to_owned(), descr, what })
@@ -154,7 +155,7 @@ impl<'a> Parser<'a> {
                 "descr" => descr.replace(self.descr()?).is_some(),
                 "fortran_order" => fortran_order.replace(self.boolean()?).is_some(),
                 "shape" => shape.replace(self.shape()?).is_some(),
-                _ => return Err(DictFault::UnknownKey(key.escape_default().to_string())),
+                _ => return Err(DictFault::UnknownKey(shown(key))),
             };
             if again {
                 return Err(DictFault::RepeatedKey(key.to_owned()));

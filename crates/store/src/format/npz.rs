@@ -7,6 +7,7 @@ use std::io::{self, Cursor, Read};
 
 use zip::{CompressionMethod, ZipArchive};
 
+use crate::error::shown;
 use crate::format::npy;
 use crate::layout::ArrayHeader;
 use crate::matrix::Storage;
@@ -75,7 +76,7 @@ impl<'a> Archive<'a> {
         };
         let index = index.ok_or_else(|| self.no_member(wanted))?;
         let name = short(&self.names[index]).to_owned();
-        let file = format!("{}::{name}", self.file);
+        let file = format!("{}::{}", self.file, shown(&name));
         let bad = |fault| malformed(&file, fault);
 
         let entry = self.zip.by_index_raw(index).map_err(|e| bad(Fault::Zip(e.to_string())))?;
@@ -137,8 +138,8 @@ impl<'a> Archive<'a> {
         let entry = (index < DESCRIBED).then(|| self.zip.by_index(index).ok()).flatten();
         let read = entry.and_then(|entry| entry.take(HEADER_BYTES).read_to_end(&mut start).ok());
         match read.and_then(|_| npy::parse_header(&name, &start).ok()) {
-            Some(header) => format!("{name} {} {}", header.shape_tuple(), header.element),
-            None => name,
+            Some(header) => format!("{} {} {}", shown(&name), header.shape_tuple(), header.element),
+            None => shown(&name),
         }
     }
 }

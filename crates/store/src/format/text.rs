@@ -5,6 +5,7 @@
 
 use csv::{ByteRecord, Reader, ReaderBuilder};
 
+use crate::error::shown;
 use crate::{Fault, Format, StoreError};
 
 /// First cells of a header line that stand above names, in lower case.
@@ -132,12 +133,12 @@ impl<'a> Text<'a> {
             }
             for (column, cell) in record.iter().enumerate().skip(first) {
                 let Some(value) = number(cell) else {
-                    let (line, cell, text) = (line(record), column + 1, shown(cell));
+                    let (line, cell, text) = (line(record), column + 1, cell_text(cell));
                     return Err(self.bad(Fault::NotANumber { line, cell, text }));
                 };
                 // Only a number too large becomes infinite without saying so.
                 if value.is_infinite() && cell.iter().any(u8::is_ascii_digit) {
-                    let (file, value) = (self.file.to_owned(), shown(cell));
+                    let (file, value) = (self.file.to_owned(), cell_text(cell));
                     return Err(StoreError::BeyondF32 { file, row, column: column - first, value });
                 }
                 values.push(value);
@@ -157,15 +158,8 @@ fn number(cell: &[u8]) -> Option<f32> {
     str::from_utf8(cell).ok()?.trim().parse().ok()
 }
 
-/// A cell for a message: short, and without control characters.
-fn shown(cell: &[u8]) -> String {
-    const LONGEST: usize = 40;
-    let text = String::from_utf8_lossy(cell);
-    let mut shown: String = text.trim().chars().take(LONGEST).flat_map(char::escape_debug).collect();
-    if text.chars().nth(LONGEST).is_some() {
-        shown.push_str("..");
-    }
-    shown
+fn cell_text(cell: &[u8]) -> String {
+    shown(String::from_utf8_lossy(cell).trim())
 }
 
 fn is_name_heading(cell: &[u8]) -> bool {
