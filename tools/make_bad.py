@@ -1,4 +1,4 @@
-"""Writes fixtures/bad: one small file per fault. What must be said of each stands in fixtures/bad/expected.txt, by hand.
+"""Writes fixtures/bad: one small file per fault. What is to be said of each stands in fixtures/bad/expected.txt.
 
 Usage: python tools/make_bad.py (standard library only; writes the same bytes every time).
 """
@@ -147,6 +147,7 @@ def make_text():
     write("csv_ragged_wide.csv", "a,1,2\nb,3,4,5\n")
     write("csv_not_a_number.csv", "1,2,3\n4,five,6\n")
     write("csv_typo_in_first_row.csv", "1,2x,3\n4,5,6\n")
+    write("csv_typo_in_first_column.csv", "1,2,3\n4,5,6\nx7,8,9\n")
     write("csv_empty_cell.csv", "cat,1,,3\ndog,4,5,6\n")
     write("csv_trailing_delimiter.csv", "1,2,\n3,4,\n")
     write("csv_decimal_commas.csv", "1,5;2,5;3,5\n4,5;5,5;6,5\n")

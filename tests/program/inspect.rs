@@ -68,6 +68,14 @@ fn names_labels_and_rows() {
     assert_eq!(file["rows"], 2);
 }
 
+#[test]
+fn names_cannot_move_the_cursor() {
+    let folder = Folder::new();
+    folder.write("x.csv", "name,a\n\"\u{1b}[31mred\",1\n\"two\nlines\",2\n");
+    let text = folder.run("inspect x.csv").stdout;
+    assert!(text.contains("2 distinct: \\u{1b}[31mred, two\\nlines\n"), "{text}");
+}
+
 /// Case A8 (numpy/numpy#27722): an empty matrix is a file like any other, but nothing can be searched in it.
 #[test]
 fn a8_numpy_27722_empty_matrices() {

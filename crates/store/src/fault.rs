@@ -176,6 +176,9 @@ impl Fault {
             Self::NotANumber { text, .. } if text.is_empty() => {
                 "a cell is empty: fill it in, or remove the delimiter at the end of the line"
             }
+            Self::NotANumber { cell: 1, .. } => {
+                "if the first column holds row names, add a header line that begins with 'name'"
+            }
             _ => return None,
         })
     }

@@ -162,9 +162,9 @@ fn check_rows_correspond(inputs: &[Checked]) -> Result<(), Failure> {
                 "{}: row {} (from 0) is named '{}', but in {} it is '{}'",
                 input.name(),
                 row + input.matrix.rows_offset(),
-                names[row],
+                report::shown(&names[row]),
                 first.name(),
-                expected[row]
+                report::shown(&expected[row])
             ))
             .hint("compare pairs rows by position: bring the files into the same order, or drop the names"));
         }

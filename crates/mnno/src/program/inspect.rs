@@ -149,7 +149,8 @@ fn text(f: &FileReport) -> String {
         (
             "names",
             f.names.as_ref().map_or("none".to_owned(), |n| {
-                format!("{} distinct: {}{}", n.distinct, n.first.join(", "), more(n.first.len(), f.rows))
+                let first: Vec<String> = n.first.iter().map(|name| report::shown(name)).collect();
+                format!("{} distinct: {}{}", n.distinct, first.join(", "), more(first.len(), f.rows))
             }),
         ),
     ];

@@ -114,6 +114,12 @@ pub(crate) fn note(text: &str) {
     let _ = writeln!(io::stderr(), "note: {text}");
 }
 
+/// A name from a file, fit to be shown: control characters, which could move the cursor, are escaped.
+pub(crate) fn shown(name: &str) -> String {
+    let escaped = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    name.chars().map(escaped).collect()
+}
+
 /// `1 row`, `2 rows`.
 pub(crate) fn counted(count: usize, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }

@@ -1,7 +1,8 @@
 //! CSV and TSV: a row per line, with or without row names in the first column and a header line.
 //!
-//! Numbers go straight to f32, since a detour over f64 would round twice. The first column holds row names when one of
-//! its cells is no number (names may well be numbers, such as label ids), or when the header says so.
+//! Numbers go straight to f32, since a detour over f64 would round twice. The first column holds row names when at
+//! least half of its cells are no numbers (some names may well be, such as label ids), or when the header says so. A stray
+//! word in a column of numbers is an error: a slip of the pen must not turn values into names.
 
 use csv::{ByteRecord, Reader, ReaderBuilder};
 
@@ -90,6 +91,7 @@ impl<'a> Text<'a> {
     fn shape(&self) -> Result<Shape, StoreError> {
         let mut shape = Shape { header: false, names: false, rows: 0, width: 0 };
         let mut first_line = None;
+        let mut words = 0;
         self.each_record(|record| {
             let width = record.len();
             if first_line.is_none() {
@@ -97,9 +99,9 @@ impl<'a> Text<'a> {
                 shape.width = width;
                 shape.header = is_header(record);
                 shape.names = shape.header && width > 1 && is_name_heading(&record[0]);
-                shape.rows += usize::from(!shape.header);
-                shape.names |= !shape.header && width > 1 && number(&record[0]).is_none();
-                return Ok(());
+                if shape.header {
+                    return Ok(());
+                }
             }
             if width != shape.width {
                 return Err(self.bad(Fault::Ragged {
@@ -109,10 +111,11 @@ impl<'a> Text<'a> {
                     expected: shape.width,
                 }));
             }
+            words += usize::from(number(&record[0]).is_none());
             shape.rows += 1;
-            shape.names |= width > 1 && number(&record[0]).is_none();
             Ok(())
         })?;
+        shape.names |= shape.width > 1 && words > 0 && 2 * words >= shape.rows;
         Ok(shape)
     }
 
