@@ -22,6 +22,8 @@ fn unknown_flags_and_values_are_usage_errors() {
         "compare x.npy y.npy --rows 5",
         "compare x.npy y.npy --preset collell2018 --self exclude",
         "compare x.npy y.npy --memory lots",
+        "compare x.npy y.npy --threads 0",
+        "compare x.npy y.npy --threads 1025",
         "compare x.npy y.npy --format hdf5",
         "knn x.npy",
         "knn x.npy --queries y.npy --self include -o out.npz",

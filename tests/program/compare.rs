@@ -117,6 +117,15 @@ fn the_preset_sets_the_self_rule_and_nothing_else() {
 }
 
 #[test]
+fn a_single_row_has_a_value_but_no_interval() {
+    let folder = Folder::new();
+    folder.npy("x.npy", 2, &noise(2, 1));
+    let result = folder.run("compare x.npy x.npy -k 1 --self include --json").json()["results"][0].clone();
+    assert_eq!((&result["value"], &result["chance"], &result["p"]), (&1.0.into(), &1.0.into(), &1.0.into()));
+    assert_eq!((&result["std_error"], &result["ci95"]), (&serde_json::Value::Null, &serde_json::json!([null, null])));
+}
+
+#[test]
 fn zero_rows_are_dropped_from_every_file_on_request() {
     let folder = Folder::new();
     let (mut x, mut y) = (noise(40, 1), noise(60, 2));

@@ -54,7 +54,7 @@ impl Overlap {
     }
 
     /// The interval `value ± 1.96 std_error`, cut to `[0, 1]`, as (low, high); meant to cover the true value in 95 % of
-    /// samples, under the assumptions of [`Overlap::std_error`].
+    /// samples, under the assumptions of [`Overlap::std_error`]. NaN for a single row.
     pub fn ci95(&self) -> (f64, f64) {
         interval(self.value(), self.std_error())
     }

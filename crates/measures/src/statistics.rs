@@ -57,5 +57,6 @@ pub(crate) fn standard_error(counts: &[u32], k: usize) -> f64 {
 
 /// See [`crate::Overlap::ci95`].
 pub(crate) fn interval(value: f64, std_error: f64) -> (f64, f64) {
-    ((value - Z95 * std_error).max(0.0), (value + Z95 * std_error).min(1.0))
+    // `clamp` keeps the NaN of a single row, which `max` and `min` would turn into a bound.
+    ((value - Z95 * std_error).clamp(0.0, 1.0), (value + Z95 * std_error).clamp(0.0, 1.0))
 }

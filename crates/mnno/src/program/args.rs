@@ -129,8 +129,8 @@ pub(crate) struct SearchArgs {
     /// Seed of random ties and permutations
     #[arg(long, default_value_t = 0)]
     pub(crate) seed: u64,
-    /// Threads; all by default
-    #[arg(long, value_name = "COUNT")]
+    /// Threads, at most 1024; all by default
+    #[arg(long, value_name = "COUNT", value_parser = parse_threads)]
     pub(crate) threads: Option<NonZeroUsize>,
 }
 
@@ -213,6 +213,14 @@ fn parse_rows(text: &str) -> Result<Range<usize>, String> {
         Some((a, b)) if a < b => Ok(a..b),
         Some((a, b)) => Err(format!("{a}..{b} holds no row")),
         None => Err("expected A..B, two row numbers from 0, such as 0..1000".to_owned()),
+    }
+}
+
+/// More threads than any machine has cores are a mistake that would only exhaust it.
+fn parse_threads(text: &str) -> Result<NonZeroUsize, String> {
+    match text.parse() {
+        Ok(count) if count <= NonZeroUsize::MIN.saturating_add(1023) => Ok(count),
+        _ => Err("expected a number from 1 to 1024".to_owned()),
     }
 }
 

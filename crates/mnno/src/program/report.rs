@@ -95,7 +95,7 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Failure::new(code::CANNOT_WRITE, format!("standard output: {e}")))
+            Err(Failure::new(code::CANNOT_WRITE, format!("standard output: {}", e.kind())))
         }
         _ => Ok(()),
     }
