@@ -28,6 +28,8 @@ fn unknown_flags_and_values_are_usage_errors() {
         "knn x.npy",
         "knn x.npy --queries y.npy --self include -o out.npz",
         "knn x.npy --exclude-same-label -o out.npz",
+        "knn x.npy --labels labels.txt -o out.npz",
+        "knn x.npy -k 0 -o out.npz",
         "explore",
         "",
     ] {
@@ -107,7 +109,7 @@ fn bad_values_are_named_by_row_and_column() {
         let run = folder.run(command);
         assert_eq!(run.code, Some(65), "{run:?}");
         assert!(run.stderr.starts_with("error: bad.npy: row 3, column 1 (both from 0) is NaN\n"), "{run:?}");
-        assert!(run.stderr.contains("hint: ") || run.stderr.contains(hint), "{run:?}");
+        assert!(run.stderr.contains(hint), "{run:?}");
     }
     // The row is that of the file, whatever range is used.
     let run = folder.run("compare x.npy bad.npy -k 2 --rows 2..6");

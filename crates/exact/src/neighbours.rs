@@ -59,22 +59,34 @@ impl Neighbours {
     }
 
     /// The list of query `i`, nearest first.
+    ///
+    /// # Panics
+    /// If `i` is not below [`Neighbours::n`].
     pub fn list(&self, i: usize) -> &[u32] {
         &self.indices[i * self.k..(i + 1) * self.k]
     }
 
     /// The canonical scores of query `i`, nearest first.
+    ///
+    /// # Panics
+    /// If `i` is not below [`Neighbours::n`].
     pub fn list_scores(&self, i: usize) -> &[f64] {
         &self.scores[i * self.k..(i + 1) * self.k]
     }
 
     /// The canonical score of the best candidate left out of the list of query `i`.
+    ///
+    /// # Panics
+    /// If `i` is not below [`Neighbours::n`].
     pub fn next_score(&self, i: usize) -> f64 {
         self.next[i]
     }
 
     /// Whether the last place of list `i` and the best candidate left out have the same score, so that only the tie
     /// rule chose between them.
+    ///
+    /// # Panics
+    /// If `i` is not below [`Neighbours::n`].
     pub fn tied_at_k(&self, i: usize) -> bool {
         self.list(i).last().is_some_and(|&last| last != NO_NEIGHBOUR)
             && self.list_scores(i).last() == Some(&self.next[i])

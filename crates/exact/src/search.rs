@@ -13,7 +13,7 @@ use crate::{Exclude, Metric, NO_NEIGHBOUR, Neighbours, Rows, SearchError, Ties, 
 
 /// Told how far a long operation is, and asked whether to go on. Called from several threads.
 pub trait Observer: Sync {
-    /// `done` of `total` pairs of rows have been compared.
+    /// `done` of `total` steps are finished: pairs of rows in a search.
     fn progress(&self, done: u64, total: u64) {
         let _ = (done, total);
     }

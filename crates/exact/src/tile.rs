@@ -119,7 +119,7 @@ impl<'a> TileSearch<'a> {
         if !matches!(exclude, Exclude::None) {
             self.hits.retain(|&j| !exclude.excludes(query, first_row + j));
         }
-        if self.hits.len() <= self.k + 1 {
+        if self.hits.len() <= self.k + 1 || self.product_error.is_infinite() {
             return;
         }
         // The k + 1 best lower estimates are a threshold of their own.
@@ -158,6 +158,41 @@ impl<'a> TileSearch<'a> {
             let row = self.base.row(tile.first_row + j as usize, &mut self.row_scratch[0]);
             let [score] = self.metric.scores(self.kernels, q, [row], qq, [tile.squared_norms[j as usize]]);
             list.offer(tile.first_row as u32 + j, score);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::SliceRows;
+
+    /// On well-spread data little more than the answer is scored again; else the filter would be right but useless.
+    #[test]
+    fn few_candidates_survive_on_random_data() {
+        let (n, d, k) = (2000, 32, 10);
+        let mut state = 1u64;
+        let values: Vec<f32> = (0..n * d)
+            .map(|_| {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                (state >> 40) as f32 / (1u64 << 23) as f32 - 1.0
+            })
+            .collect();
+        let rows = SliceRows::new(&values, d);
+        for metric in Metric::ALL {
+            let search = Search::new(metric, k);
+            let mut panel = Panel::new();
+            panel.fill(&rows, 0..n, metric, search.kernels).unwrap();
+            let mut tiles = TileSearch::new(&search, &rows, &rows, Exclude::SameIndex, n);
+            let mut survivors = 0;
+            for query in 0..100 {
+                let norm = panel.squared_norms[query];
+                let mut list = [TopK::new(k, metric, search.ties)];
+                tiles.search(&panel, query, &[norm], &mut list);
+                survivors += tiles.hits.len();
+            }
+            let per_query = survivors as f64 / 100.0;
+            assert!((11.0..13.0).contains(&per_query), "{metric}: {per_query} survivors for {k} + 1 places");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Faults that users met in other libraries, each with the right answer (`shared/cases/LOG.md`), and the edges of the
+//! Faults that users met in other libraries, each with the right answer, and the edges of the
 //! search itself.
 
 mod support;
@@ -98,10 +98,16 @@ fn c5_vectordbbench_357_ties_across_k_are_counted() {
     }
     let lists = Search::new(Metric::Euclidean, 10).self_join(&SliceRows::new(&base, 8)).unwrap();
     // Each of the 20 copies has 19 others at distance 0; a list of 10 cuts through them.
-    let expected: Vec<usize> = (0..100).filter(|i| i % 5 == 0).collect();
-    let tied: Vec<usize> = (0..100).filter(|&i| lists.tied_at_k(i)).collect();
-    assert!(expected.iter().all(|i| tied.contains(i)));
-    assert_eq!(lists.tied_rows(), tied.len());
+    assert!((0..100).step_by(5).all(|i| lists.tied_at_k(i)));
+    // So do the lists of a few rows that have the copies at their edge.
+    let data = support::Data { name: "copies", n: 100, d: 8, values: base.clone() };
+    let distance = |i, j| support::squared_euclidean(data.row(i), data.row(j));
+    let cut = |&i: &usize| {
+        let mut all: Vec<f64> = (0..100).filter(|&j| j != i).map(|j| distance(i, j)).collect();
+        all.sort_by(f64::total_cmp);
+        all[9] == all[10]
+    };
+    assert_eq!(lists.tied_rows(), (0..100).filter(cut).count());
     let short = Search::new(Metric::Euclidean, 19).self_join(&SliceRows::new(&base, 8)).unwrap();
     assert!((0..100).step_by(5).all(|i| !short.tied_at_k(i)), "19 places hold all 19 copies");
 }
@@ -220,6 +226,21 @@ fn rows_without_columns_are_all_alike() {
     }
     let error = Search::new(Metric::Cosine, 2).self_join(&NoColumns).unwrap_err();
     assert!(matches!(error, SearchError::ZeroVector { row: 0, .. }), "{error}");
+}
+
+/// Beyond the width that the error bound is derived for, every row is scored canonically.
+#[test]
+fn rows_wider_than_the_bound_are_searched() {
+    let d = 1 << 20;
+    let mut r = Random::new(8);
+    let mut values: Vec<f32> = (0..5 * d).map(|_| r.normal() as f32).collect();
+    values[2 * d..3 * d].fill(0.0);
+    let data = support::Data { name: "wide", n: 5, d, values };
+    let rows = SliceRows::new(&data.values, d);
+    for metric in [Metric::InnerProduct, Metric::Euclidean] {
+        let expected = support::brute_force(metric, 1, &data, &data, |i, j| i != j, |j| j);
+        support::assert_same_bytes(&Search::new(metric, 1).self_join(&rows).unwrap(), &expected, metric.name());
+    }
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Promises 1 and 2: the lists equal the scalar f64 reference byte for byte, for any threads, tiles and SIMD tier.
+//! The lists equal the scalar f64 reference byte for byte, for any threads, tiles and SIMD tier.
 
 mod support;
 
@@ -11,7 +11,7 @@ fn count(n: usize) -> NonZeroUsize {
     NonZeroUsize::new(n).expect("not zero")
 }
 
-/// Three cuts: one row at a time, sizes that divide nothing, and the default.
+/// Three cuts: small and prime, sizes that divide nothing, and the default.
 fn three_tiles(d: usize) -> [Tiles; 3] {
     let cut = |queries, base, panel| Tiles { queries: count(queries), base: count(base), panel: count(panel) };
     [cut(3, 5, 17), cut(16, 64, 128), Tiles::for_dimension(d)]
@@ -125,7 +125,7 @@ fn random_ties_follow_one_order() {
     }
 }
 
-/// Large enough for several default tiles and panels of survivors; the filter does its work here.
+/// Large enough for several default tiles, so that the filter drops most pairs.
 #[test]
 fn several_tiles_equal_the_reference() {
     for (n, d) in [(3000, 16), (2500, 100)] {

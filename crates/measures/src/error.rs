@@ -49,6 +49,9 @@ pub enum MeasureError {
         /// Rows of the space.
         n: usize,
     },
+    /// The observer asked to stop.
+    #[error("interrupted")]
+    Interrupted,
     /// A list names a row twice.
     #[error("the list of row {row} names row {index} twice")]
     Repeated {

@@ -39,7 +39,8 @@ impl Overlap {
         self.counts.iter().map(|&c| u64::from(c)).sum()
     }
 
-    /// mNNO at `k`, in `[0, 1]`: 0 for no common neighbour, 1 for the same neighbours everywhere.
+    /// mNNO at `k`, in `[0, 1]`: 0 for no common neighbour, 1 for the same neighbours everywhere. NaN for
+    /// no rows.
     pub fn value(&self) -> f64 {
         self.total() as f64 / (self.k as f64 * self.n() as f64)
     }

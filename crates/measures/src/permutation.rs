@@ -1,9 +1,11 @@
 //! A p-value from permuting the pairing.
 
-use mnno_exact::Neighbours;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use mnno_exact::{Neighbours, Observer};
 use rayon::prelude::*;
 
-use crate::Overlap;
+use crate::{MeasureError, Overlap};
 
 /// One-sided p-value of an overlap: the share of random pairings of the rows that overlap at least as much,
 /// `(1 + hits) / (1 + permutations)`. None for no permutations.
@@ -18,6 +20,11 @@ use crate::Overlap;
 /// The permuted lists keep the ties as they were broken. Under [`mnno_exact::Ties::LowerIndex`] both spaces break them
 /// alike for the true pairing only, so where ties across k are many, p speaks of them too: break ties at random there.
 ///
+/// The observer is told of finished permutations.
+///
+/// # Errors
+/// [`MeasureError::Interrupted`] if the observer cancels.
+///
 /// # Panics
 /// If `overlap` is not of these lists.
 ///
@@ -27,29 +34,42 @@ use crate::Overlap;
 /// let x: Vec<f32> = (0..40u8).map(|i| f32::from(i).powi(2)).collect();
 /// let lists = Search::new(Metric::Euclidean, 3).self_join(&SliceRows::new(&x, 1))?;
 /// let overlap = mnno_measures::mnno(&lists, &lists)?;
-/// assert_eq!(mnno_measures::permutation_p(&lists, &lists, &overlap, 99, 0), Some(0.01));
+/// assert_eq!(mnno_measures::permutation_p(&lists, &lists, &overlap, 99, 0, &())?, Some(0.01));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn permutation_p(a: &Neighbours, b: &Neighbours, overlap: &Overlap, permutations: u32, seed: u64) -> Option<f64> {
+pub fn permutation_p(
+    a: &Neighbours,
+    b: &Neighbours,
+    overlap: &Overlap,
+    permutations: u32,
+    seed: u64,
+    observer: &dyn Observer,
+) -> Result<Option<f64>, MeasureError> {
     let n = overlap.n();
     for lists in [a, b] {
         assert_eq!((lists.n(), lists.k()), (n, overlap.k()), "the overlap is of lists of another shape");
     }
     if permutations == 0 {
-        return None;
+        return Ok(None);
     }
+    let done = AtomicU64::new(0);
     let observed = overlap.total();
     let hits = (0..permutations)
         .into_par_iter()
         .map_init(
             || (Vec::new(), vec![u32::MAX; n]),
             |(pairing, stamps), t| {
+                if observer.cancelled() {
+                    return Err(MeasureError::Interrupted);
+                }
                 shuffle(pairing, n, SplitMix64(mix(seed) ^ u64::from(t)));
-                u32::from(paired_overlap(a, b, pairing, stamps) >= observed)
+                let hit = u32::from(paired_overlap(a, b, pairing, stamps) >= observed);
+                observer.progress(done.fetch_add(1, Ordering::Relaxed) + 1, permutations.into());
+                Ok(hit)
             },
         )
-        .sum::<u32>();
-    Some((1.0 + f64::from(hits)) / (1.0 + f64::from(permutations)))
+        .sum::<Result<u32, MeasureError>>()?;
+    Ok(Some((1.0 + f64::from(hits)) / (1.0 + f64::from(permutations))))
 }
 
 /// The total overlap when row `i` of `a` is paired with row `pairing[i]` of `b`.
@@ -133,7 +153,7 @@ mod tests {
         }
         assert!(hits > 0 && hits < permutations / 2, "{hits} hits would hide a difference");
         let expected = f64::from(1 + hits) / f64::from(1 + permutations);
-        assert_eq!(permutation_p(&a, &b, &overlap, permutations, seed), Some(expected));
+        assert_eq!(permutation_p(&a, &b, &overlap, permutations, seed, &()).unwrap(), Some(expected));
     }
 
     #[test]

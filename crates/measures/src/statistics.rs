@@ -18,7 +18,7 @@ pub enum SelfRule {
 
 /// The value that mNNO has on average for `n` rows whose pairing means nothing: `K/(n-1)` with the row itself excluded,
 /// `(1 + (K-1)^2/(n-1))/K` with it included (it is then the first of its list in both spaces, and `K-1` others are left
-/// to chance).
+/// to chance). Meaningful for a `k` that [`check_k`] accepts.
 pub fn chance(n: usize, k: usize, rule: SelfRule) -> f64 {
     let (n, k) = (n as f64, k as f64);
     match rule {

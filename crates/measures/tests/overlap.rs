@@ -109,8 +109,8 @@ fn random_lists_average_to_chance() {
 fn no_random_pairing_reaches_the_true_one_of_equal_spaces() {
     let (a, _) = related(4, 0.0);
     let overlap = mnno(&a, &a).unwrap();
-    assert_eq!(permutation_p(&a, &a, &overlap, 199, 0), Some(1.0 / 200.0));
-    assert_eq!(permutation_p(&a, &a, &overlap, 0, 0), None);
+    assert_eq!(permutation_p(&a, &a, &overlap, 199, 0, &()), Ok(Some(1.0 / 200.0)));
+    assert_eq!(permutation_p(&a, &a, &overlap, 0, 0, &()), Ok(None));
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn p_does_not_depend_on_the_threads() {
     let overlap = mnno(&a, &b).unwrap();
     let on = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| permutation_p(&a, &b, &overlap, 500, 7).unwrap())
+        pool.install(|| permutation_p(&a, &b, &overlap, 500, 7, &()).unwrap().unwrap())
     };
     assert_eq!(on(1), on(4));
     assert!((0.01..0.99).contains(&on(1)), "p = {} would hide a difference", on(1));
@@ -132,7 +132,7 @@ fn p_is_spread_evenly_when_the_pairing_means_nothing() {
         .map(|seed| {
             let (v, z) = (random.normals(40 * 3), random.normals(40 * 3));
             let (a, b) = (nearest(&v, 3, 4, SelfRule::Exclude), nearest(&z, 3, 4, SelfRule::Exclude));
-            permutation_p(&a, &b, &mnno(&a, &b).unwrap(), 99, seed).unwrap()
+            permutation_p(&a, &b, &mnno(&a, &b).unwrap(), 99, seed, &()).unwrap().unwrap()
         })
         .collect();
     for level in [0.1, 0.25, 0.5] {

@@ -11,8 +11,6 @@ pub enum ErrorKind {
     BadData,
     /// The file cannot be opened or read.
     CannotOpen,
-    /// The output cannot be written.
-    CannotWrite,
     /// The file changed while it was in use.
     Changed,
     /// The request does not fit the file.

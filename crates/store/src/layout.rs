@@ -9,7 +9,6 @@ use crate::StoreError;
 #[allow(missing_docs)] // the names say it all
 pub enum ElementType {
     F16,
-    BF16,
     F32,
     F64,
     I8,
@@ -27,7 +26,7 @@ impl ElementType {
     pub fn size(self) -> usize {
         match self {
             Self::I8 | Self::U8 => 1,
-            Self::F16 | Self::BF16 | Self::I16 | Self::U16 => 2,
+            Self::F16 | Self::I16 | Self::U16 => 2,
             Self::F32 | Self::I32 | Self::U32 => 4,
             Self::F64 | Self::I64 | Self::U64 => 8,
         }
@@ -35,14 +34,13 @@ impl ElementType {
 
     /// Whether f32 holds every value of the type exactly.
     pub fn widens_exactly(self) -> bool {
-        matches!(self, Self::F16 | Self::BF16 | Self::F32 | Self::I8 | Self::U8 | Self::I16 | Self::U16)
+        matches!(self, Self::F16 | Self::F32 | Self::I8 | Self::U8 | Self::I16 | Self::U16)
     }
 
     /// The name shown to users.
     pub fn name(self) -> &'static str {
         match self {
             Self::F16 => "f16",
-            Self::BF16 => "bf16",
             Self::F32 => "f32",
             Self::F64 => "f64",
             Self::I8 => "i8",

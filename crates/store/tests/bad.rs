@@ -28,7 +28,7 @@ fn every_bad_file_is_refused_in_the_expected_words() {
             Ok(()) => writeln!(found, "{name}: accepted").unwrap(),
             Err(error) => {
                 assert_eq!(use_file(name, Io::Read).unwrap_err().to_string(), error.to_string());
-                assert!(!matches!(error.kind(), ErrorKind::Changed | ErrorKind::CannotWrite), "{name}");
+                assert!(error.kind() != ErrorKind::Changed, "{name}");
                 writeln!(found, "{}", error.to_string().replace(&folder, "")).unwrap();
                 if let Some(hint) = error.hint() {
                     writeln!(found, "  hint: {hint}").unwrap();

@@ -58,7 +58,7 @@ fn make(name: &'static str, n: usize, d: usize, mut value: impl FnMut(usize, usi
     Data { name, n, d, values }
 }
 
-/// Random, clustered, duplicate-ridden and adversarial data (DESIGN promise 1).
+/// Random, clustered, duplicate-ridden and adversarial data.
 pub fn all_data(n: usize, d: usize, seed: u64) -> Vec<Data> {
     let mut r = Random::new(seed);
     let centres: Vec<f64> = (0..7 * d).map(|_| 10.0 * r.normal()).collect();

@@ -71,7 +71,7 @@ pub(crate) struct Knn {
     #[arg(long = "self", value_enum, default_value_t, conflicts_with = "queries")]
     pub(crate) self_rule: SelfRule,
     /// Labels of BASE, a line per row: one or several, separated by tabs, commas or spaces
-    #[arg(long, value_name = "FILE", conflicts_with = "queries")]
+    #[arg(long, value_name = "FILE", conflicts_with = "queries", requires = "exclude_same_label")]
     pub(crate) labels: Option<PathBuf>,
     /// Leave out neighbours that share a label with the query, the query itself included
     #[arg(long, requires = "labels", conflicts_with = "self_rule")]

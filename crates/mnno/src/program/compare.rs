@@ -91,8 +91,7 @@ pub(crate) fn run(args: &Compare, interruption: &Interruption) -> Result<(), Fai
     let mut results = Vec::new();
     for a in 0..lists.len() {
         for b in a + 1..lists.len() {
-            interruption.check()?;
-            let (result, overlap) = compare_pair(args, &lists, a, b, rule)?;
+            let (result, overlap) = compare_pair(args, &lists, a, b, rule, interruption)?;
             results.push(result);
             overlaps.push(overlap);
         }
@@ -108,6 +107,7 @@ pub(crate) fn run(args: &Compare, interruption: &Interruption) -> Result<(), Fai
     for input in &inputs {
         input.matrix.verify_unchanged()?;
     }
+    interruption.check()?;
     if let Some(file) = per_row {
         file.publish()?;
     }
@@ -190,7 +190,7 @@ fn search(
     space: usize,
     interruption: &Interruption,
 ) -> Result<Neighbours, Failure> {
-    let progress = Progress::new(input.name(), interruption);
+    let progress = Progress::new(input.name(), "million pairs", interruption);
     let ties = match args.search.ties {
         TieRule::LowerIndex => Ties::LowerIndex,
         TieRule::Random => Ties::Random { seed: args.search.seed, space: space as u64 },
@@ -208,12 +208,16 @@ fn compare_pair(
     a: usize,
     b: usize,
     rule: measures::SelfRule,
+    interruption: &Interruption,
 ) -> Result<(PairReport, Overlap), Failure> {
     let overlap = measures::mnno(&lists[a], &lists[b]).map_err(|e| Failure::bad_data(e.to_string()))?;
     let (n, k) = (lists[a].n(), args.k);
+    let progress = Progress::new(&format!("[{a}] and [{b}]"), "permutations", interruption);
     let p = searcher::in_pool(args.search.threads, || {
-        measures::permutation_p(&lists[a], &lists[b], &overlap, args.permutations, args.search.seed)
-    })?;
+        measures::permutation_p(&lists[a], &lists[b], &overlap, args.permutations, args.search.seed, &progress)
+    })?
+    .map_err(|_| Failure::interrupted())?;
+    drop(progress);
     let (low, high) = overlap.ci95();
     let report = PairReport {
         a,
@@ -264,22 +268,27 @@ fn text(report: &Report, args: &Compare) -> String {
         text += &format!("[{i}] {}\n", input.line());
     }
     text += &format!(
-        "\n{}, self {}d, ties by {}; {} each, {} neighbours per row\n\n",
+        "\n{}, self {}d, ties by {}; {} each, {} per row\n\n",
         c.metric,
         c.self_rule,
         c.ties.replace('-', " "),
         counted(first.n, "row"),
-        first.k
+        counted(first.k, "neighbour")
     );
+    let smallest_p = 1.0 / (f64::from(args.permutations) + 1.0);
+    // Enough to tell the smallest p from 0.
+    let p_digits = args.permutations.max(1).ilog10() as usize + 2;
+    // A single row has no spread.
+    let one_row = first.n == 1;
     let mut rows = vec![["", "mNNO", "chance", "95 % interval", "std error", "p"].map(str::to_owned).to_vec()];
     for r in &report.results {
         rows.push(vec![
             format!("[{}] and [{}]", r.a, r.b),
             format!("{:.6}", r.value),
             format!("{:.6}", r.chance),
-            format!("{:.6} to {:.6}", r.ci95[0], r.ci95[1]),
-            format!("{:.6}", r.std_error),
-            r.p.map_or_else(|| "-".to_owned(), |p| format!("{p:.4}")),
+            if one_row { "-".to_owned() } else { format!("{:.6} to {:.6}", r.ci95[0], r.ci95[1]) },
+            if one_row { "-".to_owned() } else { format!("{:.6}", r.std_error) },
+            r.p.map_or_else(|| "-".to_owned(), |p| format!("{p:.p_digits$}")),
         ]);
     }
     text += &report::table(&rows);
@@ -289,9 +298,8 @@ fn text(report: &Report, args: &Compare) -> String {
     );
     if args.permutations > 0 {
         text += &format!(
-            "p: share of {} random pairings of the rows that reach the value (the smallest possible is {:.4}).\n",
-            args.permutations,
-            1.0 / (f64::from(args.permutations) + 1.0)
+            "p: (1 + pairings that reach the value) / (1 + {0}) over {0} random pairings of the rows; at least {1:.p_digits$}.\n",
+            args.permutations, smallest_p
         );
     }
     for (i, input) in report.inputs.iter().enumerate() {

@@ -49,7 +49,6 @@ impl From<StoreError> for Failure {
         let code = match error.kind() {
             ErrorKind::Usage => code::USAGE,
             ErrorKind::CannotOpen => code::CANNOT_OPEN,
-            ErrorKind::CannotWrite => code::CANNOT_WRITE,
             ErrorKind::Changed => code::CHANGED,
             _ => code::BAD_DATA,
         };

@@ -65,6 +65,9 @@ pub(crate) fn run(args: &Knn, interruption: &Interruption) -> Result<(), Failure
             "--distance turns cosine similarities into distances; the metric is {metric}"
         )));
     }
+    if args.k == 0 {
+        return Err(Failure::usage("k is 0: a list needs at least one neighbour"));
+    }
     let mut files = vec![args.base.clone()];
     files.extend(args.queries.clone());
     let options = inputs::open_options(&args.input, args.labels.as_ref());
@@ -174,7 +177,7 @@ fn search(args: &Knn, base: &Checked, queries: &Checked, interruption: &Interrup
         TieRule::LowerIndex => Ties::LowerIndex,
         TieRule::Random => Ties::Random { seed, space: 0 },
     };
-    let progress = Progress::new("search", interruption);
+    let progress = Progress::new("search", "million pairs", interruption);
     let search = Search::new(metric, args.k).ties(ties).exclude(exclude).observer(&progress);
     let search = searcher::configure(search, &args.search)?;
     let lists = inputs::with_rows(&base.matrix, keep_base.as_deref(), |b| {
@@ -242,11 +245,11 @@ fn text(report: &Report) -> String {
     let self_rule = c.self_rule.as_ref().map_or(String::new(), |rule| format!(", self {rule}d"));
     let label_rule = if c.exclude_same_label { ", rows with a common label excluded" } else { "" };
     text += &format!(
-        "\n{}{self_rule}{label_rule}, ties by {}; {}, {} neighbours each\n",
+        "\n{}{self_rule}{label_rule}, ties by {}; {}, {} each\n",
         c.metric,
         c.ties.replace('-', " "),
         if report.queries == 1 { "1 query".to_owned() } else { format!("{} queries", report.queries) },
-        report.k
+        counted(report.k, "neighbour")
     );
     text += &format!("scores: {}\n", c.score);
     if report.tied_at_k > 0 {

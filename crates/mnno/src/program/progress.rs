@@ -49,13 +49,14 @@ pub(crate) struct Progress<'a> {
 }
 
 impl<'a> Progress<'a> {
-    pub(crate) fn new(what: &str, interruption: &'a Interruption) -> Self {
+    pub(crate) fn new(what: &str, unit: &'static str, interruption: &'a Interruption) -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
         let style = ProgressStyle::with_template("{prefix} [{bar:30}] {percent}%  {rate}  {eta} left")
             .expect("the template is well-formed")
-            .with_key("rate", |state: &ProgressState, out: &mut dyn Write| {
+            .with_key("rate", move |state: &ProgressState, out: &mut dyn Write| {
                 // A rate that cannot be drawn is no reason to fail.
-                let _ = write!(out, "{:.0} million pairs/s", state.per_sec() / 1e6);
+                let scale = if unit.starts_with("million") { 1e6 } else { 1.0 };
+                let _ = write!(out, "{:.0} {unit}/s", state.per_sec() / scale);
             })
             .progress_chars("=> ");
         bar.set_style(style);

@@ -55,7 +55,7 @@ impl InputReport {
         }
     }
 
-    /// `path: 2000 x 50 f32, npy, mapped, xxh3:... (full)`.
+    /// `path: 2000 x 50 f32, npy, used in place, xxh3:... (full)`.
     pub(crate) fn line(&self) -> String {
         let Self { path, format, rows, dims, dtype, access, fingerprint, .. } = self;
         let mut line = format!("{path}: {rows} x {dims} {dtype}, {format}, {access}, {fingerprint}");

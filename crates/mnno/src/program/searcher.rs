@@ -16,10 +16,10 @@ pub(crate) fn configure<'a>(search: Search<'a>, args: &SearchArgs) -> Result<Sea
         Some(count) => search.threads(Threads::Count(count)),
         None => search,
     };
-    match std::env::var("MNNO_SIMD") {
-        Err(_) => Ok(search),
-        Ok(name) => {
-            let kernels = name.parse().and_then(Kernels::with_tier);
+    match std::env::var_os("MNNO_SIMD") {
+        None => Ok(search),
+        Some(name) => {
+            let kernels = name.to_string_lossy().parse().and_then(Kernels::with_tier);
             Ok(search.kernels(kernels.map_err(|e| Failure::usage(format!("MNNO_SIMD: {e}")))?))
         }
     }

@@ -83,9 +83,9 @@ fn element(file: &str, descr: &Descr) -> Result<(ElementType, bool), StoreError>
         "u8" => ElementType::U64,
         _ => {
             return refused(match code.chars().next() {
+                _ if matches!(code, "b1" | "?") => "booleans",
                 Some('O') => "Python objects",
                 Some('c') => "complex numbers",
-                Some('b' | '?') => "booleans",
                 Some('f') => "floats of another size",
                 Some('S' | 'a' | 'U') => "strings",
                 Some('M' | 'm') => "dates or time spans",
