@@ -147,6 +147,7 @@ def make_text():
     write("csv_ragged_wide.csv", "a,1,2\nb,3,4,5\n")
     write("csv_not_a_number.csv", "1,2,3\n4,five,6\n")
     write("csv_typo_in_first_row.csv", "1,2x,3\n4,5,6\n")
+    write("csv_missing_in_first_row.csv", "1,NA,NA\n2,3,4\n")
     write("csv_typo_in_first_column.csv", "1,2,3\n4,5,6\nx7,8,9\n")
     write("csv_empty_cell.csv", "cat,1,,3\ndog,4,5,6\n")
     write("csv_trailing_delimiter.csv", "1,2,\n3,4,\n")

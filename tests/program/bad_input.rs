@@ -191,6 +191,40 @@ fn an_output_is_never_an_input() {
 }
 
 #[test]
+fn labels_are_an_input_too() {
+    let folder = folder();
+    let labels = "a\nb\na\nb\na\nb\n";
+    folder.write("labels.csv", labels);
+    folder.run("knn x.npy -k 1 --labels labels.csv --exclude-same-label -o labels.csv").fails_with(
+        73,
+        "error: labels.csv: the output is the same file as the input labels.csv\n\
+         hint: choose another output; inputs are never overwritten",
+    );
+    assert_eq!(fs::read_to_string(folder.path("labels.csv")).unwrap(), labels);
+}
+
+#[cfg(unix)]
+#[test]
+fn two_outputs_are_two_files() {
+    let folder = folder();
+    folder.write("out.indices.npy", "old");
+    std::os::unix::fs::symlink("out.indices.npy", folder.path("out.scores.npy")).unwrap();
+    folder.run("knn x.npy -k 1 -o out.npy").fails_with(
+        73,
+        "error: out.indices.npy: this is the same file as the other output, out.scores.npy\n\
+         hint: remove the link, or give another output",
+    );
+    assert_eq!(fs::read_to_string(folder.path("out.indices.npy")).unwrap(), "old");
+}
+
+#[test]
+fn an_array_without_layers_has_none_to_give() {
+    let folder = folder();
+    folder.write("z.npy", npy("<f4", "(3, 0, 4)", &[]));
+    folder.run("inspect z.npy::*").fails_with(2, "error: z.npy: there is no layer 0: the array has 0");
+}
+
+#[test]
 fn labels_must_fit() {
     let folder = folder();
     folder.write("labels.txt", "a\nb\n");

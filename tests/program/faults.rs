@@ -111,13 +111,30 @@ fn a_file_truncated_while_mapped_ends_the_program() {
 
 /// Runs in `folder` under a limit on private memory, which maps of files do not count towards.
 fn run_limited(folder: &Folder, kilobytes: u32, arguments: &str) -> (Option<i32>, String) {
+    run_under(folder, &format!("ulimit -d {kilobytes}"), arguments)
+}
+
+fn run_under(folder: &Folder, limit: &str, arguments: &str) -> (Option<i32>, String) {
     let program = env!("CARGO_BIN_EXE_mnno");
     let output = std::process::Command::new("sh")
         .current_dir(folder.path(""))
-        .args(["-c", &format!("ulimit -d {kilobytes}; exec {program} {arguments}")])
+        .args(["-c", &format!("{limit}; exec {program} {arguments}")])
         .output()
         .unwrap();
     (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+/// A limit on the size of files fails the write; it neither kills the program nor leaves a temporary file.
+#[test]
+fn a_file_size_limit_is_an_error() {
+    let folder = Folder::new();
+    folder.npy("x.npy", 4, &noise(4 * 2000, 5));
+    for out in ["out.npz", "out.npy", "out.csv"] {
+        let (code, stderr) = run_under(&folder, "ulimit -f 8", &format!("knn x.npy -k 20 -o {out}"));
+        assert_eq!(code, Some(73), "{out}: {stderr}");
+        assert!(stderr.starts_with("error: out.") && stderr.lines().count() == 1, "{out}: {stderr}");
+        assert_eq!(folder.names(), ["x.npy"], "{out}");
+    }
 }
 
 /// Beside the mapped files the main job on 9,251 words takes less than 200 MB.

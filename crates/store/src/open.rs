@@ -194,6 +194,9 @@ fn layouts(
                     return Err(StoreError::Layer { file: file.to_owned(), layer, layers: count });
                 }
                 Layers::One(layer) => layer..layer + 1,
+                Layers::All if count == 0 => {
+                    return Err(StoreError::Layer { file: file.to_owned(), layer: 0, layers: 0 });
+                }
                 Layers::All if count > MOST_LAYERS => {
                     return Err(StoreError::TooManyLayers { file: file.to_owned(), layers: count, most: MOST_LAYERS });
                 }

@@ -73,7 +73,7 @@ pub(crate) fn run(args: &Compare, interruption: &Interruption) -> Result<(), Fai
     }
     let mut per_row = None;
     if let Some(path) = &args.per_row {
-        searcher::refuse_input_as_output(path, &inputs)?;
+        searcher::refuse_input_as_output(path, &inputs, None)?;
         per_row = Some(AtomicFile::create(path)?);
     }
     check_rows_correspond(&inputs)?;

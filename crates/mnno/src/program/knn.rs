@@ -76,7 +76,7 @@ pub(crate) fn run(args: &Knn, interruption: &Interruption) -> Result<(), Failure
         return Err(Failure::usage("knn searches one matrix").hint("name one layer in place of ::*"));
     }
     for path in list_paths(&args.output)? {
-        searcher::refuse_input_as_output(&path, &inputs)?;
+        searcher::refuse_input_as_output(&path, &inputs, args.labels.as_deref())?;
         // Made and dropped: a folder that takes no files is found before the search, not after it.
         AtomicFile::create(&path)?;
     }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use mnno::Observer;
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::flag;
 
 use super::failure::{Failure, code};
@@ -23,11 +23,14 @@ impl Interruption {
     /// Installs the signal handlers.
     pub(crate) fn install() -> Result<Self, Failure> {
         let flag = Arc::new(AtomicBool::new(false));
+        let fail = |e| Failure::new(code::CHANGED, format!("cannot install the signal handlers: {e}"));
         for signal in [SIGINT, SIGTERM] {
             flag::register_conditional_shutdown(signal, i32::from(code::INTERRUPTED), Arc::clone(&flag))
-                .and_then(|_| flag::register(signal, Arc::clone(&flag)))
-                .map_err(|e| Failure::new(code::CHANGED, format!("cannot install the signal handlers: {e}")))?;
+                .map_err(fail)?;
+            flag::register(signal, Arc::clone(&flag)).map_err(fail)?;
         }
+        // A file size limit must fail the write, not kill the process and leave a temporary file.
+        flag::register(SIGXFSZ, Arc::default()).map_err(fail)?;
         Ok(Self(flag))
     }
 

@@ -26,12 +26,13 @@ pub(crate) fn configure<'a>(search: Search<'a>, args: &SearchArgs) -> Result<Sea
 }
 
 /// Outputs never replace what was read.
-pub(crate) fn refuse_input_as_output(out: &Path, inputs: &[Checked]) -> Result<(), Failure> {
-    match inputs.iter().find(|i| same_file(out, i.matrix.path())) {
+pub(crate) fn refuse_input_as_output(out: &Path, inputs: &[Checked], labels: Option<&Path>) -> Result<(), Failure> {
+    let read = inputs.iter().map(|i| i.matrix.path()).chain(labels);
+    match read.into_iter().find(|input| same_file(out, input)) {
         None => Ok(()),
         Some(input) => Err(Failure::new(
             code::CANNOT_WRITE,
-            format!("{}: the output is the same file as the input {}", out.display(), input.name()),
+            format!("{}: the output is the same file as the input {}", out.display(), input.display()),
         )
         .hint("choose another output; inputs are never overwritten")),
     }

@@ -169,7 +169,7 @@ fn is_name_heading(cell: &[u8]) -> bool {
     str::from_utf8(cell).is_ok_and(|cell| NAME_HEADINGS.contains(&cell.trim().to_lowercase().as_str()))
 }
 
-/// Whether the first line is a header: no number in it beside the first cell; or, as pandas writes it, column numbers
+/// Whether the first line is a header: no number in it; or, as pandas writes it, column numbers
 /// beside a heading of names. A line of some numbers is data, so that a typing error in the first row is found.
 fn is_header(record: &ByteRecord) -> bool {
     let Some(first) = record.get(0) else { return false };
@@ -179,8 +179,7 @@ fn is_header(record: &ByteRecord) -> bool {
     let counts_from = |start: usize| {
         record.iter().skip(1).enumerate().all(|(i, cell)| number(cell).is_some_and(|v| v == (start + i) as f32))
     };
-    record.iter().skip(1).all(|cell| number(cell).is_none())
-        || is_name_heading(first) && (counts_from(0) || counts_from(1))
+    record.iter().all(|cell| number(cell).is_none()) || is_name_heading(first) && (counts_from(0) || counts_from(1))
 }
 
 #[cfg(test)]
@@ -204,6 +203,7 @@ mod tests {
             ("Key,a,b\n1,3,4\n", 1, 2, true),
             ("a,b,c\n", 0, 3, false),
             ("a\n1\n", 1, 1, false),
+            ("x,NA,y\n7,3,4\n", 1, 3, false),
             ("cat,1\n\n\ndog,2\n", 2, 1, true),
         ] {
             let table = table(text);

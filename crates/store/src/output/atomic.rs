@@ -129,7 +129,7 @@ fn existing_file(path: &Path, destination: &Path) -> Result<Option<fs::Metadata>
 }
 
 fn creation(path: &Path, folder: &Path, source: &io::Error) -> WriteError {
-    if source.kind() == io::ErrorKind::NotFound {
+    if source.kind() == io::ErrorKind::NotFound && !folder.exists() {
         WriteError::MissingFolder { path: path.to_owned(), folder: folder.to_owned() }
     } else {
         // Without the name of the temporary, which the caller never sees.

@@ -67,6 +67,14 @@ pub enum WriteError {
         /// What the operating system says.
         source: io::Error,
     },
+    /// Links make one file of two outputs.
+    #[error("{}: this is the same file as the other output, {}", path.display(), other.display())]
+    OneFile {
+        /// The output.
+        path: PathBuf,
+        /// The other output.
+        other: PathBuf,
+    },
     /// No layout of neighbour lists has this extension.
     #[error(
         "{}: the extension names no layout of neighbour lists; there are .npz, .npy (two files: .indices.npy and \
@@ -120,7 +128,9 @@ impl WriteError {
             Self::Special { .. } => {
                 Some("outputs are written beside their place and renamed: give the name of a file".to_owned())
             }
-            Self::BrokenLink { .. } => Some("remove the link, or give another output".to_owned()),
+            Self::BrokenLink { .. } | Self::OneFile { .. } => {
+                Some("remove the link, or give another output".to_owned())
+            }
             Self::ReadOnly { .. } => Some("allow writing to it, or give another output".to_owned()),
             Self::Denied { .. } => Some(
                 "the folder itself must be writable: outputs are written beside their place and renamed".to_owned(),

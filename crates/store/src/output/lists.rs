@@ -12,6 +12,7 @@
 //! the 32 bits of a layout cannot hold is an error; scores are otherwise rounded to f32 there.
 
 use std::io::{self, BufWriter, Write};
+use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
 
 use mnno_exact::NO_NEIGHBOUR;
@@ -19,7 +20,7 @@ use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, DateTime, System, ZipWriter};
 
 use super::arrays::{write_bin, write_npy, write_vecs};
-use super::{AtomicFile, WriteError};
+use super::{AtomicFile, WriteError, same_file};
 
 /// The largest number in 32-bit layouts.
 const LARGEST: u32 = i32::MAX as u32;
@@ -62,11 +63,6 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// The destinations, in the order of [`list_paths`].
-    pub fn paths(&self) -> impl ExactSizeIterator<Item = &Path> {
-        self.files.iter().map(AtomicFile::path)
-    }
-
     /// Gives each file its name, in place of what was there.
     ///
     /// # Errors
@@ -114,9 +110,16 @@ impl Layout {
 /// The files that the output name `path` stands for, before any work: a program can compare them with its inputs.
 ///
 /// # Errors
-/// [`WriteError::UnknownLayout`], or [`WriteError::Folder`] if the name is a folder's.
+/// [`WriteError::UnknownLayout`], [`WriteError::Folder`] if the name is a folder's, or [`WriteError::OneFile`] if links lead
+/// from two of the files to the same.
 pub fn list_paths(path: &Path) -> Result<Vec<PathBuf>, WriteError> {
-    Ok(Layout::of(path)?.paths(path))
+    let paths = Layout::of(path)?.paths(path);
+    match &paths[..] {
+        [first, second] if same_file(first, second) => {
+            Err(WriteError::OneFile { path: first.clone(), other: second.clone() })
+        }
+        _ => Ok(paths),
+    }
 }
 
 /// Writes `lists` in the layout that the extension of `path` names, beside the destinations; [`Prepared::publish`] puts
@@ -147,7 +150,7 @@ pub fn prepare_lists(lists: &Lists<'_>, path: &Path) -> Result<Prepared, WriteEr
     assert!(query_names.is_none_or(|names| names.len() == n), "query names are [n]");
 
     let layout = Layout::of(path)?;
-    let paths = layout.paths(path);
+    let paths = list_paths(path)?;
     if matches!(layout, Layout::Vecs | Layout::Bin) {
         check_narrow(lists, &paths)?;
     }
@@ -223,17 +226,18 @@ fn write_npz(out: &mut AtomicFile, lists: &Lists<'_>) -> io::Result<()> {
         .unix_permissions(0o644)
         .large_file(bytes > u64::from(u32::MAX))
         .with_alignment(64);
-    let mut zip = ZipWriter::new(out);
+    // Dropped unfinished, the writer would print to stderr; a failure is told by the error alone.
+    let mut zip = ManuallyDrop::new(ZipWriter::new(out));
     for member in ["indices", "scores"] {
         zip.start_file(format!("{member}.npy"), options)?;
-        let mut buffered = BufWriter::with_capacity(1 << 16, &mut zip);
+        let mut buffered = BufWriter::with_capacity(1 << 16, &mut *zip);
         match member {
             "indices" => write_npy(&mut buffered, lists.n, lists.k, lists.indices.iter().map(|&i| wide(i)))?,
             _ => write_npy(&mut buffered, lists.n, lists.k, lists.scores.iter().copied())?,
         }
         buffered.flush()?;
     }
-    zip.finish()?;
+    ManuallyDrop::into_inner(zip).finish()?;
     Ok(())
 }
 
