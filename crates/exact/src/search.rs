@@ -69,9 +69,9 @@ impl Tiles {
     pub fn for_dimension(d: usize) -> Self {
         const PANEL_BYTES: usize = 32 << 20;
         let at_least_one = |n| NonZeroUsize::new(n).unwrap_or(NonZeroUsize::MIN);
-        let base = 1024;
+        let base = 512;
         Self {
-            queries: at_least_one(128),
+            queries: at_least_one(256),
             base: at_least_one(base),
             panel: at_least_one((PANEL_BYTES / (4 * d.max(1))).clamp(base, 1 << 18)),
         }

@@ -32,23 +32,29 @@ impl Kernels {
         self.run(
             #[inline(always)]
             || {
-                let whole = products.len() / STEP * STEP;
-                for start in (0..whole).step_by(STEP) {
-                    let mut all_below = true;
-                    for j in start..start + STEP {
-                        all_below &= below(rows, scale, slack, threshold, j);
+                let (products_by_step, rest) = products.as_chunks::<STEP>();
+                let weights_by_step = weights.as_chunks::<STEP>().0;
+                let offsets_by_step = offsets.as_chunks::<STEP>().0;
+                for (step, products) in products_by_step.iter().enumerate() {
+                    let (weights, offsets) = (&weights_by_step[step], &offsets_by_step[step]);
+                    // A sum of integers, unlike a chain of `&&`, becomes vector code.
+                    let mut all_below = 0u64;
+                    for j in 0..STEP {
+                        let bound = scale * weights[j] * (f64::from(products[j]) + slack) + offsets[j];
+                        all_below += u64::from(bound < threshold);
                     }
-                    if !all_below {
-                        push_hits(rows, scale, slack, threshold, start..start + STEP, hits);
+                    if all_below < STEP as u64 {
+                        push_hits(rows, scale, slack, threshold, step * STEP..(step + 1) * STEP, hits);
                     }
                 }
-                push_hits(rows, scale, slack, threshold, whole..products.len(), hits);
+                let tail = products.len() - rest.len()..products.len();
+                push_hits(rows, scale, slack, threshold, tail, hits);
             },
         );
     }
 }
 
-#[inline(always)]
+#[inline]
 fn below(rows: ScanRows<'_>, scale: f64, slack: f64, threshold: f64, j: usize) -> bool {
     scale * rows.weights[j] * (f64::from(rows.products[j]) + slack) + rows.offsets[j] < threshold
 }
