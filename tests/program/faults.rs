@@ -86,13 +86,16 @@ fn a_killed_search_leaves_the_old_output() {
 #[test]
 fn a_file_changed_while_mapped_gives_no_result() {
     let folder = Folder::new();
-    folder.npy("x.npy", 64, &noise(64 * 3_000, 5));
+    folder.npy("x.npy", 64, &noise(64 * 12_000, 5));
     let mut child = folder.command("knn x.npy -k 10 --threads 1 -o out.npz").start();
     wait_until(&mut child, "maps", maps_input);
     OpenOptions::new().append(true).open(folder.path("x.npy")).unwrap().write_all(b"more").unwrap();
     let (code, stderr) = end(child);
     assert_eq!(code, Some(74), "{stderr}");
-    assert!(stderr.starts_with("error: x.npy: ") && stderr.contains("768128") && stderr.contains("768132"), "{stderr}");
+    assert!(
+        stderr.starts_with("error: x.npy: ") && stderr.contains("3072128") && stderr.contains("3072132"),
+        "{stderr}"
+    );
     assert!(stderr.contains("hint: "), "{stderr}");
     assert_eq!(folder.names(), ["x.npy"]);
 }
