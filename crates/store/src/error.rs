@@ -274,7 +274,7 @@ impl StoreError {
             Self::NotAFile { kind: "a directory", .. } => "name a file in it",
             Self::NotAFile { .. } => "write the data to a file first: it is read more than once",
             Self::UnknownFormat { .. } => {
-                "name the format with --format npy, npz, csv, tsv, fvecs, ivecs, fbin or ibin"
+                return Some(format!("name the format with --format {}", crate::format::names()));
             }
             Self::Malformed { looks_like: Some(other), .. } | Self::Length { looks_like: Some(other), .. } => {
                 return Some(format!("it has the size of {other} data: try --format {other}"));

@@ -65,19 +65,27 @@ pub fn open(argument: &str, options: &OpenOptions) -> Result<Vec<Matrix>, StoreE
         .format
         .or_else(|| Format::detect(path, bytes))
         .ok_or_else(|| StoreError::UnknownFormat { path: path.to_owned(), found: beginning(bytes) })?;
+    let one_matrix = || match parts.first() {
+        None => Ok(()),
+        Some(&part) => {
+            let (file, given) = (file.clone(), part.to_owned());
+            Err(StoreError::NoSuchPart { file, format, part: "members or layers", given })
+        }
+    };
     let opened = match format {
         Format::Npy => open_npy(&file, bytes, &parts)?,
         Format::Npz => open_npz(&file, bytes, &parts, options.memory)?,
-        _ => {
-            if let Some(part) = parts.first() {
-                let given = (*part).to_owned();
-                return Err(StoreError::NoSuchPart { file, format, part: "members or layers", given });
-            }
-            match format {
-                Format::Csv | Format::Tsv => Opened::of_table(text::parse(&file, bytes, format, options.memory)?),
-                Format::Fvecs | Format::Ivecs => Opened::in_file(vecs::parse(&file, bytes, format)?),
-                _ => Opened::in_file(big_ann::parse(&file, bytes, format)?),
-            }
+        Format::Csv | Format::Tsv => {
+            one_matrix()?;
+            Opened::of_table(text::parse(&file, bytes, format, options.memory)?)
+        }
+        Format::Fvecs | Format::Ivecs => {
+            one_matrix()?;
+            Opened::in_file(vecs::parse(&file, bytes, format)?)
+        }
+        Format::Fbin | Format::Ibin => {
+            one_matrix()?;
+            Opened::in_file(big_ann::parse(&file, bytes, format)?)
         }
     };
     let name = opened.member.as_ref().map_or_else(|| file.clone(), |member| format!("{file}::{}", shown(member)));

@@ -79,5 +79,12 @@ impl FromStr for Format {
 
 /// A name that is no format's.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown format '{0}': expected npy, npz, csv, tsv, fvecs, ivecs, fbin or ibin")]
+#[error("unknown format '{0}': expected {expected}", expected = names())]
 pub struct UnknownFormat(pub String);
+
+/// The names of all formats, as messages list them.
+pub(crate) fn names() -> String {
+    let names = Format::ALL.map(Format::name);
+    let (last, others) = names.split_last().expect("there are formats");
+    format!("{} or {last}", others.join(", "))
+}
