@@ -12,8 +12,8 @@
 //!
 //! *Rounding the rows.* `x^_j = (x_j / Nx)(1 + a_j) + b_j`. The reciprocal of the computed norm has a relative error of at
 //! most `(d/16 + 5) w`, below `2^-10 u` for the `d` allowed, so `|a_j| <= (1 + 2^-9) u`; `|b_j| <= 2^-126` covers results
-//! below the normal range of f32, even if the CPU flushes them to zero. With Cauchy-Schwarz, `sum |x_j y_j| <= Nx Ny`, the product of the rounded rows differs
-//! from `x.y / (Nx Ny)` by at most `2.01 u + 3 d 2^-126`.
+//! below the normal range of f32, even if the CPU flushes them to zero. With Cauchy-Schwarz, `sum |x_j y_j| <= Nx Ny`, the
+//! product of the rounded rows differs from `x.y / (Nx Ny)` by at most `2.01 u + 3 d 2^-126`.
 //!
 //! *The product.* It sums `d` products in an order that we do not know, each product rounded or fused with its addition.
 //! On its way to the result a term passes at most `d` roundings, and possibly one with the scale 1, which is exact; so the

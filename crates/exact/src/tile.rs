@@ -139,6 +139,9 @@ impl<'a> TileSearch<'a> {
     }
 
     /// Scores the survivors canonically and offers them to the list.
+    ///
+    /// Checked rows give no NaN. A row that gives one has changed since it was checked, as a mapped file can: whoever
+    /// owns the rows has to notice that, and the search only must not fail of it.
     fn rescore(&mut self, query: usize, qq: f64, tile: Tile<'_>, list: &mut TopK) {
         if self.hits.is_empty() {
             return;
@@ -150,14 +153,16 @@ impl<'a> TileSearch<'a> {
             let rows = group.map(|j| self.base.row(tile.first_row + j as usize, scratch.next().expect("one per row")));
             let norms = group.map(|j| tile.squared_norms[j as usize]);
             let scores = self.metric.scores(self.kernels, q, rows, qq, norms);
-            for (j, score) in group.iter().zip(scores) {
+            for (j, score) in group.iter().zip(scores).filter(|(_, score)| !score.is_nan()) {
                 list.offer(tile.first_row as u32 + j, score);
             }
         }
         for &j in rest {
             let row = self.base.row(tile.first_row + j as usize, &mut self.row_scratch[0]);
             let [score] = self.metric.scores(self.kernels, q, [row], qq, [tile.squared_norms[j as usize]]);
-            list.offer(tile.first_row as u32 + j, score);
+            if !score.is_nan() {
+                list.offer(tile.first_row as u32 + j, score);
+            }
         }
     }
 }

@@ -228,6 +228,31 @@ fn rows_without_columns_are_all_alike() {
     assert!(matches!(error, SearchError::ZeroVector { row: 0, .. }), "{error}");
 }
 
+/// A mapped file can be changed by others between the check of its rows and their use.
+#[test]
+fn rows_that_turn_bad_under_the_search_do_not_panic() {
+    struct Turning([f32; 12], [f32; 2]);
+    impl mnno_exact::Rows for Turning {
+        fn n(&self) -> usize {
+            6
+        }
+        fn d(&self) -> usize {
+            2
+        }
+        fn block<'a>(&'a self, rows: std::ops::Range<usize>, _: &'a mut Vec<f32>) -> mnno_exact::RowBlock<'a> {
+            mnno_exact::RowBlock::new(&self.0[2 * rows.start..], rows.len(), 2, 2)
+        }
+        fn row<'a>(&'a self, i: usize, _: &'a mut Vec<f32>) -> &'a [f32] {
+            if i == 4 { &self.1 } else { &self.0[2 * i..2 * i + 2] }
+        }
+    }
+    let rows = Turning([1.0, 0.5, 2.0, 0.5, 3.0, 0.5, 4.0, 0.5, 5.0, 0.5, 6.0, 0.5], [f32::NAN; 2]);
+    for metric in Metric::ALL {
+        let lists = Search::new(metric, 5).self_join(&rows).unwrap();
+        assert!(!lists.list(0).contains(&4), "{metric}");
+    }
+}
+
 /// Beyond the width that the error bound is derived for, every row is scored canonically.
 #[test]
 fn rows_wider_than_the_bound_are_searched() {

@@ -40,7 +40,7 @@ impl Kernels {
                     // A sum of integers, unlike a chain of `&&`, becomes vector code.
                     let mut all_below = 0u64;
                     for j in 0..STEP {
-                        let bound = scale * weights[j] * (f64::from(products[j]) + slack) + offsets[j];
+                        let bound = upper_bound(products[j], weights[j], offsets[j], scale, slack);
                         all_below += u64::from(bound < threshold);
                     }
                     if all_below < STEP as u64 {
@@ -54,9 +54,9 @@ impl Kernels {
     }
 }
 
-#[inline]
-fn below(rows: ScanRows<'_>, scale: f64, slack: f64, threshold: f64, j: usize) -> bool {
-    scale * rows.weights[j] * (f64::from(rows.products[j]) + slack) + rows.offsets[j] < threshold
+#[inline(always)]
+fn upper_bound(product: f32, weight: f64, offset: f64, scale: f64, slack: f64) -> f64 {
+    scale * weight * (f64::from(product) + slack) + offset
 }
 
 fn push_hits(
@@ -67,5 +67,7 @@ fn push_hits(
     range: std::ops::Range<usize>,
     hits: &mut Vec<u32>,
 ) {
-    hits.extend(range.filter(|&j| !below(rows, scale, slack, threshold, j)).map(|j| j as u32));
+    let ScanRows { products, weights, offsets } = rows;
+    let below = |j: usize| upper_bound(products[j], weights[j], offsets[j], scale, slack) < threshold;
+    hits.extend(range.filter(|&j| !below(j)).map(|j| j as u32));
 }

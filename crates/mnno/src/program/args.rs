@@ -137,7 +137,7 @@ pub(crate) struct SearchArgs {
 /// How files are read.
 #[derive(Debug, Args)]
 pub(crate) struct Input {
-    /// Use only rows A up to, not including, B (from 0) of every file
+    /// Use only rows A up to, not including, B (from 0) of every file; neighbours are numbered from A
     #[arg(long, value_name = "A..B", value_parser = parse_rows)]
     pub(crate) rows: Option<Range<usize>>,
     /// Take files to be of this format instead of looking

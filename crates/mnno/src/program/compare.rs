@@ -2,10 +2,10 @@
 
 use mnno::measures::{self, MeasureError, Overlap};
 use mnno::store::output::{AtomicFile, WriteError};
-use mnno::{Exclude, Neighbours, Search, Ties};
+use mnno::{Exclude, Neighbours, Search};
 use serde::Serialize;
 
-use super::args::{Compare, Preset, SearchArgs, SelfRule, TieRule, spelled};
+use super::args::{Compare, Preset, SearchArgs, SelfRule, spelled};
 use super::failure::Failure;
 use super::inputs::{self, Checked};
 use super::progress::{Interruption, Progress};
@@ -191,13 +191,9 @@ fn search(
     interruption: &Interruption,
 ) -> Result<Neighbours, Failure> {
     let progress = Progress::new(input.name(), "million pairs", interruption);
-    let ties = match args.search.ties {
-        TieRule::LowerIndex => Ties::LowerIndex,
-        TieRule::Random => Ties::Random { seed: args.search.seed, space: space as u64 },
-    };
     let exclude = if self_rule == SelfRule::Exclude { Exclude::SameIndex } else { Exclude::None };
-    let search = Search::new(args.search.metric, args.k).ties(ties).exclude(exclude).observer(&progress);
-    let search = searcher::configure(search, &args.search)?;
+    let search = Search::new(args.search.metric, args.k).exclude(exclude).observer(&progress);
+    let search = searcher::configure(search, &args.search, space as u64)?;
     inputs::with_rows(&input.matrix, keep, |rows| search.self_join(rows))
         .map_err(|e| inputs::search_failure(e, input.name(), input.name()))
 }

@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use mnno::store::output::{AtomicFile, Lists, Written, list_paths, prepare_lists};
-use mnno::{Exclude, Metric, NO_NEIGHBOUR, Neighbours, Search, Ties};
+use mnno::{Exclude, Metric, NO_NEIGHBOUR, Neighbours, Search};
 use serde::Serialize;
 
-use super::args::{Knn, SearchArgs, SelfRule, TieRule, spelled};
+use super::args::{Knn, SearchArgs, SelfRule, spelled};
 use super::failure::Failure;
 use super::inputs::{self, Checked};
 use super::progress::{Interruption, Progress};
@@ -158,7 +158,7 @@ struct Found {
 }
 
 fn search(args: &Knn, base: &Checked, queries: &Checked, interruption: &Interruption) -> Result<Found, Failure> {
-    let SearchArgs { metric, ties, zero, seed, .. } = args.search;
+    let SearchArgs { metric, zero, .. } = args.search;
     let keep_base = inputs::usable_rows(&[&base.matrix], metric, zero)?;
     let keep_queries = match args.queries {
         None => keep_base.clone(),
@@ -173,13 +173,9 @@ fn search(args: &Knn, base: &Checked, queries: &Checked, interruption: &Interrup
     } else {
         Exclude::None
     };
-    let ties = match ties {
-        TieRule::LowerIndex => Ties::LowerIndex,
-        TieRule::Random => Ties::Random { seed, space: 0 },
-    };
     let progress = Progress::new("search", "million pairs", interruption);
-    let search = Search::new(metric, args.k).ties(ties).exclude(exclude).observer(&progress);
-    let search = searcher::configure(search, &args.search)?;
+    let search = Search::new(metric, args.k).exclude(exclude).observer(&progress);
+    let search = searcher::configure(search, &args.search, 0)?;
     let lists = inputs::with_rows(&base.matrix, keep_base.as_deref(), |b| {
         inputs::with_rows(&queries.matrix, keep_queries.as_deref(), |q| search.queries(b, q))
     })

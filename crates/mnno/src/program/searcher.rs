@@ -4,14 +4,18 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 
 use mnno::store::output::same_file;
-use mnno::{Kernels, Search, Threads};
+use mnno::{Kernels, Search, Threads, Ties};
 
-use super::args::SearchArgs;
+use super::args::{SearchArgs, TieRule};
 use super::failure::{Failure, code};
 use super::inputs::Checked;
 
-/// Applies threads and the SIMD tier that `MNNO_SIMD` names.
-pub(crate) fn configure<'a>(search: Search<'a>, args: &SearchArgs) -> Result<Search<'a>, Failure> {
+/// Applies the tie rule (for file number `space`), threads and the SIMD tier that `MNNO_SIMD` names.
+pub(crate) fn configure<'a>(search: Search<'a>, args: &SearchArgs, space: u64) -> Result<Search<'a>, Failure> {
+    let search = search.ties(match args.ties {
+        TieRule::LowerIndex => Ties::LowerIndex,
+        TieRule::Random => Ties::Random { seed: args.seed, space },
+    });
     let search = match args.threads {
         Some(count) => search.threads(Threads::Count(count)),
         None => search,
