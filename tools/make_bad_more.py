@@ -87,7 +87,6 @@ def make_safetensors():
     bad("not_an_object", [tensor()])
     bad("leading_blank", " " + json.dumps(good))
     bad("entry_not_an_object", {"x": [1, 2]})
-    bad("metadata_not_strings", {"__metadata__": {"step": 7}, "x": tensor()})
     bad("field_missing", {"x": {"dtype": "F32", "data_offsets": [0, 24]}})
     bad("field_twice", json.dumps(good).replace('"shape"', '"dtype": "F64", "shape"'))
     bad("name_twice", json.dumps(good)[:-1] + ", " + json.dumps(good)[1:])
@@ -146,7 +145,6 @@ def make_glove():
         "empty_line": "cat 1 2 3\n\ndog 4 5 6\n",
         "no_word": "cat 1 2 3\n 4 5 6\n",
         "no_word_in_line_1": " 1 2 3\ndog 4 5 6\n",
-        "two_blanks": "cat 1 2 3\ndog 4  5 6\n",
         "word_twice": "cat 1 2 3\ndog 4 5 6\ncat 7 8 9\n",
         "word_not_utf8": b"cat 1 2 3\ncaf\xe9 4 5 6\n",
         "decimal_commas": "cat 1,5 2,5 3,5\ndog 4,5 5,5 6,5\n",
@@ -178,7 +176,6 @@ def make_word2vec():
         "count_large.txt": "3 3\n" + rows,
         "count_small.vec": "1 3\n" + rows,
         "count_small.txt": "1 3\n" + rows,
-        "count_0.vec": "0 3\n",
         "count_0_and_rows.vec": "0 3\n" + rows,
         "count_negative.vec": "-2 3\n" + rows,
         "count_2_64.vec": f"{2**64} 3\n" + rows,
@@ -186,7 +183,6 @@ def make_word2vec():
         "dimension_large.vec": "2 4\n" + rows,
         "dimension_small.vec": "2 2\n" + rows,
         "dimension_small.txt": "2 2\n" + rows,
-        "dimension_0.vec": "2 0\ncat\ndog\n",
         "fewer_values_on_line_3.vec": "3 3\ncat 1 2 3\ndog 4 5\nowl 7 8 9\n",
         "empty_line.vec": "2 3\ncat 1 2 3\n\ndog 4 5 6\n",
         "not_a_number.vec": "2 3\ncat 1 2 3\ndog 4 five 6\n",
@@ -213,11 +209,9 @@ def make_w2v_binary():
         "header_one_field": b"2\n" + two,
         "header_three_fields": b"2 3 4\n" + two,
         "header_negative": b"-2 3\n" + two,
-        "count_0": b"0 3\n",
         "count_2_64": b"18446744073709551616 3\n" + two,
         "overflows": b"9223372036854775808 9223372036854775808\n" + two,
         "dimension_2_62": b"2 4611686018427387904\n" + two,
-        "dimension_0": b"2 0\ncat \ndog \n",
         "dimension_large": b"2 4\n" + two,
         "count_large": b"3 3\n" + two,
         "count_huge": b"1000000000000 3\n" + two,
@@ -338,7 +332,6 @@ def make_mat():
     note = matrix(flags(CHAR), dims(1, 5), element(I8, b"note"), text)
     bad("several_and_a_char", numbers(b"image"), note, numbers(b"text"))
     bad("name_twice", numbers(), numbers())
-    bad("name_not_ascii", numbers("caf\u00e9".encode("latin-1")))
     bad("name_escapes", numbers(b"\x1b[31m\n"), numbers(b"y" * 1000))
     bad("nan", numbers(data=floats(1, 2, 3, 4, NAN, 6)))
     bad("infinite", compressed(numbers(kind=DOUBLE, data=struct.pack("<6d", 1, 2, 3, 4, 5, -INF), number=AS_DOUBLE)))

@@ -119,7 +119,7 @@ def make_npz():
     arrays = {"text": X, "image": np.array(WIDE["f8"]), "layers": np.arange(12, dtype="<i2").reshape(2, 3, 2)}
     for name, compression in {"stored": zipfile.ZIP_STORED, "deflated": zipfile.ZIP_DEFLATED}.items():
         write(f"{name}.npz", npz_bytes(arrays, compression))
-        access = "unpacked into memory" if name == "deflated" else "converted block by block"
+        access = "held in memory" if name == "deflated" else "converted block by block"
         for member in ("text", "text.npy"):
             text_access = access
             expect(f"{name}.npz::{member}", "npz", "f32", "row-major", text_access, X)
@@ -163,10 +163,10 @@ def make_text():
     }
     for name, (text, names) in texts.items():
         write(name, text.encode())
-        expect(name, name.rsplit(".", 1)[1], "f32", "row-major", "unpacked into memory", X, names)
+        expect(name, name.rsplit(".", 1)[1], "f32", "row-major", "held in memory", X, names)
     # Just above halfway between two f32: rounding to f64 first would give the lower one.
     write("one_rounding.csv", b"1.000000059604644776,1\n")
-    expect("one_rounding.csv", "csv", "f32", "row-major", "unpacked into memory", [[np.float32(1.0000001), 1.0]])
+    expect("one_rounding.csv", "csv", "f32", "row-major", "held in memory", [[np.float32(1.0000001), 1.0]])
 
 
 OUT.mkdir(parents=True, exist_ok=True)

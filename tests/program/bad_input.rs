@@ -62,8 +62,8 @@ fn k_must_fit_the_rows() {
 fn lists_must_fit_the_memory() {
     folder().run("knn x.npy -k 1000000000000 -o out.npz").fails_with(
         2,
-        "error: 6 lists of 1000000000000 neighbours need 168000000000000 bytes of memory, more than the budget of \
-         4294967296\nhint: choose a smaller -k, or raise --memory",
+        "error: a search for 1000000000000 neighbours of each row of x.npy needs 152.8T of memory, but 3.98G are left of \
+         --memory 4G\nhint: choose a smaller -k, or raise --memory",
     );
 }
 
@@ -81,7 +81,7 @@ fn files_must_have_the_same_rows_and_names() {
     folder.run("compare a.csv b.csv -k 1").fails_with(
         65,
         "error: b.csv: row 1 (from 0) is named 'r', but in a.csv it is 'q'\n\
-         hint: compare pairs rows by position: bring the files into the same order, or drop the names",
+         hint: --join name pairs rows of the same name, whatever their order",
     );
     folder.run("compare x.npy -k 2").fails_with(
         2,
@@ -145,9 +145,14 @@ fn files_that_cannot_be_opened() {
     let run = folder.run("compare x.npy none.npy");
     assert_eq!((run.code, run.stdout.as_str()), (Some(66), ""), "{run:?}");
     assert!(run.stderr.starts_with("error: none.npy: "), "{run:?}");
-    let run = folder.run("inspect dir");
-    assert_eq!(run.code, Some(66), "{run:?}");
-    assert!(run.stderr.starts_with("error: dir: ") && run.stderr.contains("directory"), "{run:?}");
+    let hint = "hint: name a file, a folder of part files, or with @LIST a text file that lists them";
+    folder.run("inspect dir").fails_with(66, &format!("error: dir: there is no file in this folder\n{hint}"));
+    folder.write("parts.list", "\n\n");
+    folder
+        .run("inspect @parts.list")
+        .fails_with(66, &format!("error: @parts.list: there is no file in this list\n{hint}"));
+    folder.write("parts.list", "x.npy\nnone.npy\n");
+    folder.run("inspect @parts.list").fails_with(66, "error: none.npy: No such file or directory");
 }
 
 #[cfg(unix)]

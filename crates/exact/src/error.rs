@@ -66,6 +66,14 @@ pub enum SearchError {
         /// Places per list.
         k: usize,
     },
+    /// The lists and the smallest tiles take more memory than the search may take.
+    #[error("the search needs {needed} bytes of memory, but may take {budget}")]
+    Memory {
+        /// Bytes needed.
+        needed: u64,
+        /// Bytes allowed.
+        budget: u64,
+    },
     /// An exclusion does not fit the matrices.
     #[error("{what}: {given} entries for {rows} rows")]
     ExcludeLength {

@@ -24,6 +24,7 @@ mod pack;
 mod rows;
 mod search;
 mod tile;
+mod tiles;
 mod top_k;
 
 pub use error::{SearchError, Side};
@@ -32,5 +33,6 @@ pub use metric::{Metric, UnknownMetric};
 pub use mnno_simd::{Kernels, Tier, UnavailableTier};
 pub use neighbours::{NO_NEIGHBOUR, Neighbours};
 pub use rows::{RowBlock, Rows, SliceRows, Subset};
-pub use search::{Observer, Search, Threads, Tiles};
+pub use search::{Observer, Search, Threads};
+pub use tiles::Tiles;
 pub use top_k::{Ties, TopK};

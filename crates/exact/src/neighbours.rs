@@ -33,6 +33,11 @@ impl Neighbours {
         Self { metric, n, k, indices, scores, next }
     }
 
+    /// Bytes of memory that `n` lists of `k` places take.
+    pub fn memory(n: usize, k: usize) -> u64 {
+        (k as u64).saturating_mul(12).saturating_add(8).saturating_mul(n as u64)
+    }
+
     /// The metric that ranked the lists.
     pub fn metric(&self) -> Metric {
         self.metric

@@ -22,6 +22,12 @@ pub trait Rows: Sync {
     /// If `rows` ends past [`Rows::n`].
     fn block<'a>(&'a self, rows: Range<usize>, scratch: &'a mut Vec<f32>) -> RowBlock<'a>;
 
+    /// Told that rows `rows` will be read soon, in their order: a chance to fetch them from slow storage meanwhile. Does
+    /// nothing unless implemented.
+    fn prefetch(&self, rows: Range<usize>) {
+        let _ = rows;
+    }
+
     /// Row `i` as f32, `d` values long.
     ///
     /// # Panics
@@ -149,6 +155,16 @@ impl<R: Rows + ?Sized> Rows for Subset<'_, R> {
             scratch.extend_from_slice(self.inner.row(i as usize, &mut one));
         }
         RowBlock::new(scratch, n, d, d)
+    }
+
+    fn prefetch(&self, rows: Range<usize>) {
+        // Worth it only where the kept rows follow each other closely.
+        let kept = &self.keep[rows];
+        if let &[first, .., last] = kept
+            && (first..last).len() < 2 * kept.len()
+        {
+            self.inner.prefetch(first as usize..last as usize + 1);
+        }
     }
 
     fn row<'a>(&'a self, i: usize, scratch: &'a mut Vec<f32>) -> &'a [f32] {

@@ -9,6 +9,7 @@ use rayon::prelude::*;
 use crate::error::Side;
 use crate::pack::{Panel, squared_norms};
 use crate::tile::TileSearch;
+use crate::tiles::Tiles;
 use crate::{Exclude, Metric, NO_NEIGHBOUR, Neighbours, Rows, SearchError, Ties, TopK};
 
 /// Told how far a long operation is, and asked whether to go on. Called from several threads.
@@ -51,33 +52,6 @@ impl Threads<'_> {
     }
 }
 
-/// How the work is cut. It changes speed and memory, never an answer.
-///
-/// Memory is about `4 * panel * d` bytes for the panel, and per thread `4 * queries * (d + base)`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tiles {
-    /// Queries per block.
-    pub queries: NonZeroUsize,
-    /// Base rows per product.
-    pub base: NonZeroUsize,
-    /// Base rows that are packed at a time and searched by all threads.
-    pub panel: NonZeroUsize,
-}
-
-impl Tiles {
-    /// The default for rows of `d` values: a panel of about 32 MiB.
-    pub fn for_dimension(d: usize) -> Self {
-        const PANEL_BYTES: usize = 32 << 20;
-        let at_least_one = |n| NonZeroUsize::new(n).unwrap_or(NonZeroUsize::MIN);
-        let base = 512;
-        Self {
-            queries: at_least_one(256),
-            base: at_least_one(base),
-            panel: at_least_one((PANEL_BYTES / (4 * d.max(1))).clamp(base, 1 << 18)),
-        }
-    }
-}
-
 /// An exact k-nearest-neighbour search.
 ///
 /// The lists are those of the canonical f64 score of the [`Metric`], equal scores ordered by [`Ties`]: the same bytes for
@@ -99,6 +73,7 @@ pub struct Search<'a> {
     exclude: Option<Exclude<'a>>,
     threads: Threads<'a>,
     tiles: Option<Tiles>,
+    memory: u64,
     pub(crate) kernels: Kernels,
     observer: &'a dyn Observer,
 }
@@ -113,6 +88,7 @@ impl<'a> Search<'a> {
             exclude: None,
             threads: Threads::default(),
             tiles: None,
+            memory: u64::MAX,
             kernels: Kernels::detect(),
             observer: &(),
         }
@@ -147,6 +123,14 @@ impl<'a> Search<'a> {
         self
     }
 
+    /// Sets the most memory that the search may take, in bytes, its lists included and what the rows take of their own
+    /// excluded. Without a limit a search takes about 32 MiB and 3 MiB per thread beside its lists.
+    #[must_use]
+    pub fn memory(mut self, bytes: u64) -> Self {
+        self.memory = bytes;
+        self
+    }
+
     /// Sets the kernels.
     #[must_use]
     pub fn kernels(mut self, kernels: Kernels) -> Self {
@@ -176,7 +160,7 @@ impl<'a> Search<'a> {
     ///
     /// # Errors
     /// [`SearchError`] if the dimensions differ, a value is NaN or infinite, a row is zero under the cosine, the base has
-    /// too many rows or the lists too many places, an exclusion does not fit, threads cannot be started, or the observer
+    /// too many rows or the lists too many places, the memory does not suffice, an exclusion does not fit, threads cannot be started, or the observer
     /// cancels.
     pub fn queries(self, base: &dyn Rows, queries: &dyn Rows) -> Result<Neighbours, SearchError> {
         if queries.d() != base.d() {
@@ -197,8 +181,11 @@ impl<'a> Search<'a> {
 
     fn all_lists(&self, base: &dyn Rows, queries: &dyn Rows) -> Result<Vec<TopK>, SearchError> {
         let d = base.d();
-        let tiles = self.tiles.unwrap_or_else(|| Tiles::for_dimension(d));
         let threads = rayon::current_num_threads();
+        let tiles = match self.tiles {
+            Some(tiles) => tiles,
+            None => self.tiles_within_memory(queries.n(), d, threads)?,
+        };
         // A block for each thread, even when the queries are few.
         let block = queries.n().div_ceil(threads).clamp(1, tiles.queries.get());
         let query_norms = self.query_norms(queries, block)?;
@@ -209,6 +196,7 @@ impl<'a> Search<'a> {
         let mut panel = Panel::new();
         for first in (0..base.n()).step_by(tiles.panel.get()) {
             let end = (first + tiles.panel.get()).min(base.n());
+            base.prefetch(end..end.saturating_add(tiles.panel.get()).min(base.n()));
             panel.fill(base, first..end, self.metric, self.kernels)?;
             let (panel, exclude) = (&panel, self.exclude.unwrap_or_default());
             lists.par_chunks_mut(block).zip(query_norms.par_chunks(block)).enumerate().try_for_each_init(
@@ -225,6 +213,22 @@ impl<'a> Search<'a> {
             )?;
         }
         Ok(lists)
+    }
+
+    fn tiles_within_memory(&self, queries: usize, d: usize, threads: usize) -> Result<Tiles, SearchError> {
+        let lists = Self::list_memory(queries, self.k);
+        let left = self.memory.saturating_sub(lists);
+        let (tiles, needed) = Tiles::within(left, d, threads);
+        let needed = needed.saturating_add(lists);
+        if needed > self.memory { Err(SearchError::Memory { needed, budget: self.memory }) } else { Ok(tiles) }
+    }
+
+    /// Bytes of memory that the lists of `queries` take at most, with `k` neighbours each: while candidates are collected,
+    /// and while they become the answer.
+    pub fn list_memory(queries: usize, k: usize) -> u64 {
+        // A candidate takes 16 bytes, and a place of the answer 12; the rest is what a list takes beside them.
+        let list = (k as u64).saturating_mul(28).saturating_add(16 + size_of::<TopK>() as u64 + 48);
+        list.saturating_mul(queries as u64)
     }
 
     fn query_norms(&self, queries: &dyn Rows, block: usize) -> Result<Vec<f64>, SearchError> {

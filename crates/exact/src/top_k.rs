@@ -119,6 +119,10 @@ impl TopK {
 
     fn insert(&mut self, entry: Entry) {
         if self.entries.len() <= self.k {
+            if self.entries.is_empty() {
+                // Most lists fill up; of very long ones not even one may.
+                self.entries.reserve_exact(self.k.saturating_add(1).min(1 << 10));
+            }
             self.entries.push(entry);
         } else if let Some(mut worst) = self.entries.peek_mut()
             && entry < *worst

@@ -10,12 +10,14 @@
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use memmap2::Mmap;
 
 use crate::StoreError;
+use crate::error::Need;
 
 /// How a file gets into memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -63,8 +65,8 @@ impl Stamp {
 }
 
 impl Source {
-    /// Opens a regular file.
-    pub(crate) fn open(path: &Path, io: Io) -> Result<Self, StoreError> {
+    /// Opens a regular file; to be read whole, it must fit `budget` bytes.
+    pub(crate) fn open(path: &Path, io: Io, budget: u64) -> Result<Self, StoreError> {
         let fail = |source| StoreError::CannotOpen { path: path.to_owned(), source };
         // Asked before opening, because opening a FIFO waits for a writer.
         let meta = fs::metadata(path).map_err(fail)?;
@@ -72,7 +74,7 @@ impl Source {
             let kind = if meta.is_dir() { "a directory" } else { "not a regular file (a pipe, socket or device)" };
             return Err(StoreError::NotAFile { path: path.to_owned(), kind });
         }
-        let mut file = File::open(path).map_err(fail)?;
+        let file = File::open(path).map_err(fail)?;
         let meta = file.metadata().map_err(fail)?;
         let bytes = match io {
             // An empty file cannot be mapped.
@@ -81,7 +83,11 @@ impl Source {
                 // pattern is valid. That the file is not truncated meanwhile is the contract stated above.
                 Bytes::Mapped(unsafe { Mmap::map(&file) }.map_err(fail)?)
             }
-            _ => Bytes::Owned(read_whole(&mut file, meta.len()).map_err(fail)?),
+            _ if meta.len() > budget => {
+                let (file, needed) = (path.display().to_string(), meta.len());
+                return Err(StoreError::OverBudget { file, needed, need: Need::Read, budget });
+            }
+            _ => Bytes::Owned(read_whole(file, meta.len()).map_err(fail)?),
         };
         Ok(Self { path: path.to_owned(), bytes, stamp: Stamp::of(&meta) })
     }
@@ -104,6 +110,25 @@ impl Source {
         matches!(self.bytes, Bytes::Mapped(_))
     }
 
+    /// Bytes of memory that are not the file's own pages.
+    pub(crate) fn held(&self) -> u64 {
+        match &self.bytes {
+            Bytes::Mapped(_) => 0,
+            Bytes::Owned(bytes) => bytes.len() as u64,
+        }
+    }
+
+    /// Has the system fetch a range of a mapped file that will be read soon.
+    pub(crate) fn prefetch(&self, range: Range<usize>) {
+        #[cfg(unix)]
+        if let Bytes::Mapped(map) = &self.bytes {
+            // Advice that is not taken costs time only.
+            let _ = map.advise_range(memmap2::Advice::WillNeed, range.start, range.len());
+        }
+        #[cfg(not(unix))]
+        let _ = range;
+    }
+
     /// Compares the file with what it was when it was opened.
     pub(crate) fn verify_unchanged(&self) -> Result<(), StoreError> {
         let changed = |what| StoreError::Changed { path: self.path.clone(), what };
@@ -124,11 +149,12 @@ impl Source {
     }
 }
 
-/// Reads to the end; allocates for the size that the file system states, and no more than the file turns out to hold.
-fn read_whole(file: &mut File, size: u64) -> io::Result<Vec<u8>> {
+/// Reads the `size` bytes that the file system states; of a file that grows meanwhile no more, so that it cannot go on
+/// without end. That it grew shows when it is compared with what it was.
+fn read_whole(file: File, size: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     bytes.try_reserve_exact(usize::try_from(size).unwrap_or(usize::MAX))?;
-    file.read_to_end(&mut bytes)?;
+    file.take(size).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 

@@ -1,16 +1,18 @@
 //! What can be found out about the values of a matrix before it is used.
 
-use std::convert::Infallible;
+use mnno_exact::{Kernels, Observer, Rows};
+use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
-use mnno_exact::{Kernels, Rows};
-use xxhash_rust::xxh3::xxh3_128;
-
-use crate::StoreError;
 use crate::matrix::Matrix;
-use crate::widen::{Raw, raw};
+use crate::widen::Raw;
+use crate::{ElementType, StoreError};
 
 /// Values read at a time.
 const BLOCK_VALUES: usize = 1 << 18;
+/// Blocks that the system is asked to fetch at a time.
+const BLOCKS_AHEAD: usize = 32;
+/// Memory that a summary takes for each row, at most.
+pub const SUMMARY_BYTES_PER_ROW: u64 = 48;
 /// Positions that are listed; all are counted.
 const LISTED: usize = 5;
 
@@ -19,8 +21,9 @@ const LISTED: usize = 5;
 pub struct Rounding {
     /// Values that were rounded.
     pub rounded_values: u64,
-    /// Distinct rows that are no longer distinct: the number of different rows before, less that after.
-    pub rows_made_equal: u64,
+    /// Distinct rows that are no longer distinct: the number of different rows before, less that after, told apart by a hash
+    /// of 64 bits. None where memory did not suffice to count them.
+    pub rows_made_equal: Option<u64>,
 }
 
 /// How many there are of something, and where the first few are.
@@ -70,103 +73,101 @@ pub struct Summary {
     pub equal_rows: EqualRows,
 }
 
+/// What a matrix free of bad values is like.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Check {
+    /// Rows of zeros, counted from the start of the chosen range.
+    pub zero_rows: Vec<u32>,
+    /// What the conversion to f32 did; none for types that f32 holds exactly.
+    pub rounding: Option<Rounding>,
+}
+
 impl Matrix {
     /// Visits the rows in order; a matrix without columns has none to look at, however many it declares.
-    fn for_each_row<E>(&self, mut visit: impl FnMut(usize, &[f32]) -> Result<(), E>) -> Result<(), E> {
+    fn for_each_row(
+        &self,
+        observer: &dyn Observer,
+        mut visit: impl FnMut(usize, &[f32]) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
         if self.d() == 0 {
             return Ok(());
         }
         let step = (BLOCK_VALUES / self.d()).max(1);
+        let ahead = step * BLOCKS_AHEAD;
         let mut scratch = Vec::new();
         for start in (0..self.n()).step_by(step) {
+            if observer.cancelled() {
+                return Err(StoreError::Interrupted);
+            }
+            if start.is_multiple_of(ahead) {
+                let next = start.saturating_add(ahead).min(self.n());
+                self.prefetch(next..next.saturating_add(ahead).min(self.n()));
+            }
             let end = (start + step).min(self.n());
             let block = self.block(start..end, &mut scratch);
             for i in start..end {
                 visit(i, block.row(i - start))?;
             }
+            observer.progress(end as u64, self.n() as u64);
         }
         Ok(())
     }
 
-    /// Checks every value.
+    /// Checks every value in one pass, and tells what the values are like. Equal rows are counted only if the 16 bytes that
+    /// each row needs for it fit `memory`.
     ///
     /// # Errors
     /// [`StoreError::NonFinite`] for the first NaN or infinity, [`StoreError::BeyondF32`] for the first finite value that no
-    /// f32 comes near.
-    pub fn validate(&self) -> Result<(), StoreError> {
-        self.for_each_row(|i, row| match row.iter().position(|v| !v.is_finite()) {
-            None => Ok(()),
-            Some(column) => Err(self.bad_value(i, column, row[column])),
-        })
+    /// f32 comes near, [`StoreError::Interrupted`] if the observer cancels.
+    pub fn check(&self, memory: u64, observer: &dyn Observer) -> Result<Check, StoreError> {
+        let mut zero_rows = Vec::new();
+        let mut rounding = (!self.element().widens_exactly()).then(|| RoundingCount::new(self.n(), memory));
+        self.for_each_row(observer, |i, row| {
+            if let Some(column) = row.iter().position(|v| !v.is_finite()) {
+                return Err(self.bad_value(i, column, row[column]));
+            }
+            if row.iter().all(|&v| v == 0.0) {
+                zero_rows.push(i as u32);
+            }
+            if let Some(rounding) = &mut rounding {
+                let (part, in_part) = self.locate(i);
+                rounding.row(row, |column| part.raw(in_part, column));
+            }
+            Ok(())
+        })?;
+        Ok(Check { zero_rows, rounding: rounding.map(RoundingCount::finish) })
     }
 
     fn bad_value(&self, i: usize, column: usize, value: f32) -> StoreError {
-        let (file, row) = (self.array.name.clone(), i + self.first_row);
-        match raw(self.bytes(), &self.layout, i, column) {
-            Raw::Float(value) if value.is_finite() => {
-                StoreError::BeyondF32 { file, row, column, value: format!("{value:e}") }
-            }
-            _ => StoreError::NonFinite { file, row, column, value },
+        let (part, in_part) = self.locate(i);
+        let (file, row) = (part.array.name.clone(), in_part + part.skipped);
+        // Only f64 has finite values beyond f32; text with such numbers does not open.
+        if self.element() == ElementType::F64
+            && let Raw::Float(value) = part.raw(in_part, column)
+            && value.is_finite()
+        {
+            return StoreError::BeyondF32 { file, row, column, value: format!("{value:e}") };
         }
+        StoreError::NonFinite { file, row, column, value }
     }
 
-    /// Rows of zeros, counted from the start of the chosen range.
-    pub fn zero_rows(&self) -> Vec<usize> {
-        let mut zeros = Vec::new();
-        let Ok(()) = self.for_each_row::<Infallible>(|i, row| {
-            if row.iter().all(|&v| v == 0.0) {
-                zeros.push(i);
-            }
-            Ok(())
-        });
-        zeros
-    }
-
-    /// What the conversion to f32 did; none for types that f32 holds exactly. Takes 32 bytes of memory per row.
+    /// What the matrix holds, in one pass over the values and one over the rows that look equal. Takes up to
+    /// [`SUMMARY_BYTES_PER_ROW`] of memory for each row.
     ///
     /// # Errors
-    /// Those of [`Matrix::validate`]: a value that is no number, or beyond f32, has no rounding.
-    pub fn rounding(&self) -> Result<Option<Rounding>, StoreError> {
-        if self.layout.element.widens_exactly() {
-            return Ok(None);
-        }
-        let (mut before, mut after) = (Vec::new(), Vec::new());
-        let mut rounded_values = 0;
-        let (mut raw_row, mut f32_row) = (Vec::new(), Vec::new());
-        self.for_each_row(|i, row| {
-            raw_row.clear();
-            f32_row.clear();
-            for (j, &rounded) in row.iter().enumerate() {
-                if !rounded.is_finite() {
-                    return Err(self.bad_value(i, j, rounded));
-                }
-                let value = raw(self.bytes(), &self.layout, i, j);
-                rounded_values += u64::from(!value.is_f32());
-                raw_row.extend(value.key().to_le_bytes());
-                f32_row.extend(value_key(rounded).to_le_bytes());
-            }
-            before.push(xxh3_128(&raw_row));
-            after.push(xxh3_128(&f32_row));
-            Ok(())
-        })?;
-        let distinct = |mut hashes: Vec<u128>| {
-            hashes.sort_unstable();
-            hashes.dedup();
-            hashes.len() as u64
-        };
-        Ok(Some(Rounding { rounded_values, rows_made_equal: distinct(before).saturating_sub(distinct(after)) }))
-    }
-
-    /// What the matrix holds, in one pass over the values and one over the rows that look equal. Takes about 32 bytes of
-    /// memory per row.
-    pub fn summary(&self) -> Summary {
+    /// [`StoreError::Interrupted`] if the observer cancels.
+    pub fn summary(&self, observer: &dyn Observer) -> Result<Summary, StoreError> {
         let kernels = Kernels::detect();
         let (mut nan, mut infinite) = (Positions::default(), Positions::default());
         let mut zero_rows = Vec::new();
         let mut norms = Vec::new();
         let mut hashes = Vec::new();
         let mut key = Vec::new();
-        let Ok(()) = self.for_each_row::<Infallible>(|i, row| {
+        // A matrix without columns has no rows to look at.
+        let rows = if self.d() == 0 { 0 } else { self.n() };
+        norms.reserve_exact(rows);
+        hashes.reserve_exact(rows);
+        self.for_each_row(observer, |i, row| {
             key.clear();
             key.extend(row.iter().flat_map(|&v| value_key(v).to_le_bytes()));
             hashes.push((xxh3_128(&key), i as u64));
@@ -186,10 +187,10 @@ impl Matrix {
                 zero_rows.push(i + self.first_row);
             }
             Ok(())
-        });
+        })?;
         norms.sort_unstable_by(f64::total_cmp);
         let norms = norms.last().map(|&max| [norms[0], norms[(norms.len() - 1) / 2], max]);
-        Summary { nan, infinite, zero_rows, norms, equal_rows: self.equal_rows(hashes) }
+        Ok(Summary { nan, infinite, zero_rows, norms, equal_rows: self.equal_rows(hashes) })
     }
 
     /// Groups of equal rows among those of equal hash, each candidate compared value by value with its group's first.
@@ -217,6 +218,47 @@ impl Matrix {
             }
         }
         equal
+    }
+}
+
+/// Counts what rounding does to the rows that it is shown.
+struct RoundingCount {
+    rounded_values: u64,
+    /// Hashes of the rows before and after, while there is memory for them.
+    hashes: Option<[Vec<u64>; 2]>,
+    row: Vec<u8>,
+}
+
+impl RoundingCount {
+    fn new(n: usize, memory: u64) -> Self {
+        let fits = (n as u64).saturating_mul(16) <= memory;
+        let hashes = fits.then(|| [Vec::with_capacity(n), Vec::with_capacity(n)]);
+        Self { rounded_values: 0, hashes, row: Vec::new() }
+    }
+
+    fn row(&mut self, rounded: &[f32], raw: impl Fn(usize) -> Raw) {
+        self.row.clear();
+        for column in 0..rounded.len() {
+            let value = raw(column);
+            self.rounded_values += u64::from(!value.is_f32());
+            self.row.extend(value.key().to_le_bytes());
+        }
+        if let Some([before, after]) = &mut self.hashes {
+            before.push(xxh3_64(&self.row));
+            self.row.clear();
+            self.row.extend(rounded.iter().flat_map(|&v| value_key(v).to_le_bytes()));
+            after.push(xxh3_64(&self.row));
+        }
+    }
+
+    fn finish(self) -> Rounding {
+        let distinct = |mut hashes: Vec<u64>| {
+            hashes.sort_unstable();
+            hashes.dedup();
+            hashes.len() as u64
+        };
+        let rows_made_equal = self.hashes.map(|[before, after]| distinct(before).saturating_sub(distinct(after)));
+        Rounding { rounded_values: self.rounded_values, rows_made_equal }
     }
 }
 

@@ -1,7 +1,9 @@
 //! What can be wrong with a file.
 
-use std::io;
 use std::path::PathBuf;
+use std::{fmt, io};
+
+use crate::Format;
 
 /// The sort of a failure, from which a program derives its exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +17,49 @@ pub enum ErrorKind {
     Changed,
     /// The request does not fit the file.
     Usage,
+    /// The observer asked to give up.
+    Interrupted,
+}
+
+/// What memory is needed for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Need {
+    /// The whole file, read and not mapped.
+    Read,
+    /// A compressed member.
+    Unpack,
+    /// The names of the rows.
+    Names,
+    /// Where the rows of a text begin.
+    Rows,
+    /// A header.
+    Header,
+    /// The labels of the rows.
+    Labels,
+}
+
+impl Need {
+    fn hint(self) -> &'static str {
+        match self {
+            Self::Read => "leave --io read out, so that the file is mapped, or raise --memory",
+            Self::Unpack => "raise --memory, or save it uncompressed, as np.save does: such files are mapped",
+            Self::Names | Self::Rows | Self::Header | Self::Labels => "raise --memory",
+        }
+    }
+}
+
+impl fmt::Display for Need {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Read => "to be read whole",
+            Self::Unpack => "to be unpacked",
+            Self::Names => "for the names of its rows",
+            Self::Rows => "to find its rows",
+            Self::Header => "for its header",
+            Self::Labels => "for its labels",
+        })
+    }
 }
 
 /// What is wrong with a file. Each message is one line that begins with the file; rows and columns count from 0.
@@ -45,6 +90,45 @@ pub enum StoreError {
         /// The difference.
         what: String,
     },
+    /// A format that is known and not read.
+    #[error("{}: this is {what}", path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// What it is, in words.
+        what: &'static str,
+        /// What to do with it.
+        hint: &'static str,
+    },
+    /// A folder without files, or a list that names none.
+    #[error("{}: there is no file in this {what}", path.display())]
+    NoParts {
+        /// The folder or the list.
+        path: PathBuf,
+        /// Which of the two.
+        what: &'static str,
+    },
+    /// A list of files that is not UTF-8.
+    #[error("{}: the list of files is not UTF-8", path.display())]
+    ListText {
+        /// The list.
+        path: PathBuf,
+    },
+    /// A file that is no further part of the matrix that another one begins.
+    #[error("{file}: {found}, but {first} has {expected}: they are not parts of one matrix")]
+    Part {
+        /// The file, and the member where there is one.
+        file: String,
+        /// What it has.
+        found: String,
+        /// The first part.
+        first: String,
+        /// What that has.
+        expected: String,
+    },
+    /// The observer asked to give up.
+    #[error("interrupted")]
+    Interrupted,
     /// Neither content nor name tells the format.
     #[error("{}: unknown format: {found}", path.display())]
     UnknownFormat {
@@ -52,6 +136,8 @@ pub enum StoreError {
         path: PathBuf,
         /// How it begins, in words.
         found: String,
+        /// The format that the content fits, where there is one.
+        looks_like: Option<crate::Format>,
     },
     /// The file does not follow its format.
     #[error("{file}: {fault}")]
@@ -187,12 +273,14 @@ pub enum StoreError {
         n: usize,
     },
     /// Data that must be unpacked or parsed and does not fit the budget.
-    #[error("{file}: needs {needed} bytes of memory, more than the budget of {budget}")]
+    #[error("{file}: needs {needed} bytes of memory {need}, but {budget} are left of the budget")]
     OverBudget {
         /// The file, and the member where there is one.
         file: String,
         /// Bytes needed.
         needed: u64,
+        /// What for.
+        need: Need,
         /// Bytes allowed.
         budget: u64,
     },
@@ -254,8 +342,9 @@ impl StoreError {
     /// The sort of failure.
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Self::CannotOpen { .. } | Self::NotAFile { .. } => ErrorKind::CannotOpen,
+            Self::CannotOpen { .. } | Self::NotAFile { .. } | Self::NoParts { .. } => ErrorKind::CannotOpen,
             Self::Changed { .. } => ErrorKind::Changed,
+            Self::Interrupted => ErrorKind::Interrupted,
             Self::Member { .. }
             | Self::Layer { .. }
             | Self::NotALayer { .. }
@@ -271,10 +360,20 @@ impl StoreError {
     pub fn hint(&self) -> Option<String> {
         let text = match self {
             Self::Changed { .. } => "run again when nobody writes to it; --io read copies files into memory first",
-            Self::NotAFile { kind: "a directory", .. } => "name a file in it",
+            Self::NotAFile { kind: "a directory", .. } => "a folder of parts holds files only",
+            Self::Foreign { hint, .. } => hint,
+            Self::NoParts { .. } => "name a file, a folder of part files, or with @LIST a text file that lists them",
+            Self::ListText { .. } => "@ stands before a text file that names a part per line",
+            Self::Part { .. } => "parts have equal columns and types; @LIST names a text file that lists those to read",
             Self::NotAFile { .. } => "write the data to a file first: it is read more than once",
+            Self::UnknownFormat { looks_like: Some(other), .. } => {
+                return Some(format!("it has the size of {other} data: try --format {other}"));
+            }
             Self::UnknownFormat { .. } => {
                 return Some(format!("name the format with --format {}", crate::format::names()));
+            }
+            Self::Malformed { looks_like: Some(Format::Glove), .. } => {
+                "there is no line of counts, as in GloVe files: try --format glove"
             }
             Self::Malformed { looks_like: Some(other), .. } | Self::Length { looks_like: Some(other), .. } => {
                 return Some(format!("it has the size of {other} data: try --format {other}"));
@@ -287,7 +386,7 @@ impl StoreError {
             Self::ElementKind { what: "Python objects", .. } => {
                 "they are pickled, and mnno never unpickles; save them as numbers: np.save(path, x.astype('float32'))"
             }
-            Self::ElementKind { .. } => "save it as real numbers: np.save(path, x.astype('float32'))",
+            Self::ElementKind { .. } => "save it as real numbers, as with x.astype('float32')",
             Self::NoLayers { .. } => "leave the layer out",
             Self::NotAMatrix { layers: true, .. } => {
                 "choose a layer of [rows, layers, dims] with ::0 behind the path, or ::* for all of them"
@@ -295,7 +394,7 @@ impl StoreError {
             Self::NotAMatrix { .. } => "reshape it to [rows, dims]",
             Self::Member { members, .. } if members.is_empty() => return None,
             Self::Member { .. } => "choose a member with ::NAME behind the path",
-            Self::OverBudget { .. } => "raise --memory, or save it uncompressed as npy, which is mapped",
+            Self::OverBudget { need, .. } => need.hint(),
             Self::NonFinite { .. } => "remove or replace such rows; 'mnno inspect' lists them",
             Self::BeyondF32 { .. } => "rescale the values: mnno computes on f32",
             _ => return None,
@@ -315,13 +414,22 @@ pub(crate) fn plain(error: &io::Error) -> String {
 
 /// A file's own words in a message: short, on one line, and without a terminal's control characters.
 pub(crate) fn shown(text: &str) -> String {
-    const LONGEST: usize = 40;
+    shortened(text, 40)
+}
+
+/// As [`shown`], up to a number of characters.
+pub(crate) fn shortened(text: &str, longest: usize) -> String {
     let escaped = |c: char| if c == '\'' || c == '"' { c.to_string() } else { c.escape_debug().to_string() };
-    let mut shown: String = text.chars().take(LONGEST).map(escaped).collect();
-    if text.chars().nth(LONGEST).is_some() {
+    let mut shown: String = text.chars().take(longest).map(escaped).collect();
+    if text.chars().nth(longest).is_some() {
         shown.push_str("..");
     }
     shown
+}
+
+/// `1 row`, `2 rows`.
+pub(crate) fn counted(count: u64, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
 fn difference(declared: u64, available: u64) -> String {

@@ -2,12 +2,14 @@
 
 use std::io;
 
+use crate::error::counted;
+
 /// How a file departs from its format. Rows and columns count from 0, lines and cells of text from 1.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Fault {
     /// The signature is another one.
-    #[error("not an {expected} file: {found}")]
+    #[error("this is no {expected} file: {found}")]
     Signature {
         /// The format that was expected.
         expected: crate::Format,
@@ -34,19 +36,19 @@ pub enum Fault {
         /// The second byte.
         minor: u8,
     },
-    /// An npy header longer than any sensible one.
+    /// A header longer than any sensible one.
     #[error("the header declares its length as {declared} bytes; at most {most} are read")]
-    NpyHeaderLength {
+    HeaderLength {
         /// The declared length.
-        declared: usize,
+        declared: u64,
         /// The longest that is read.
-        most: usize,
+        most: u64,
     },
-    /// An npy header that goes past the end of the file.
+    /// A header that goes past the end of the file.
     #[error("the header declares its length as {declared} bytes, but {available} remain")]
-    NpyHeaderCut {
+    HeaderPastEnd {
         /// The declared length.
-        declared: usize,
+        declared: u64,
         /// Bytes left in the file.
         available: usize,
     },
@@ -155,6 +157,217 @@ pub enum Fault {
         /// What it holds.
         text: String,
     },
+    /// A model of `PyTorch`, which is a zip of pickled objects.
+    #[error("this is a PyTorch file, whose objects are pickled: mnno never unpickles")]
+    PyTorch,
+    /// A safetensors header that is not the JSON it should be.
+    #[error("the header is not as it should be: {0}")]
+    Json(String),
+    /// A tensor that does not begin where the one before it ends.
+    #[error("tensor '{name}' lies at bytes {begin}..{end} of the data, but the one before it ends at {expected}")]
+    TensorOffsets {
+        /// The tensor.
+        name: String,
+        /// Its first byte.
+        begin: u64,
+        /// The byte after its last.
+        end: u64,
+        /// Where it should begin.
+        expected: u64,
+    },
+    /// Tensors that do not end with the file.
+    #[error("the tensors end at byte {end} of the data, but there are {available} bytes")]
+    TensorsEnd {
+        /// Where the last tensor ends.
+        end: u64,
+        /// Bytes of data in the file.
+        available: u64,
+    },
+    /// Two tensors of one name.
+    #[error("two tensors are named '{name}'")]
+    RepeatedTensor {
+        /// The name.
+        name: String,
+    },
+    /// A MATLAB file of a version that does not exist.
+    #[error("MATLAB file version {found:#06x} is not known (0x0100 is)")]
+    MatVersion {
+        /// The version.
+        found: u16,
+    },
+    /// A MATLAB file that does not tell its byte order.
+    #[error("the header ends with '{found}' in place of IM or MI, which tell the byte order")]
+    MatEndian {
+        /// What it ends with.
+        found: String,
+    },
+    /// A MATLAB data element that is cut in its tag.
+    #[error("{available} bytes at offset {offset} are too few for the tag of a data element")]
+    MatTag {
+        /// Where the element begins, from the start of the file or of its matrix.
+        offset: usize,
+        /// Bytes left.
+        available: usize,
+    },
+    /// A small MATLAB data element of more than four bytes.
+    #[error("the data element at offset {offset} declares {length} bytes in a place for 4")]
+    MatSmall {
+        /// Where the element begins, from the start of the file or of its matrix.
+        offset: usize,
+        /// Its length.
+        length: u32,
+    },
+    /// A MATLAB data element that goes past the end.
+    #[error("the data element at offset {offset} declares {declared} bytes, but {available} remain")]
+    MatElement {
+        /// Where the element begins, from the start of the file or of its matrix.
+        offset: usize,
+        /// Declared bytes.
+        declared: u64,
+        /// Bytes left.
+        available: u64,
+    },
+    /// A MATLAB data element where a variable should be.
+    #[error("the data element at offset {offset} is of type {kind}; a variable is of type 14, or 15 if compressed")]
+    MatKind {
+        /// Where the element begins in the file.
+        offset: usize,
+        /// Its type.
+        kind: u32,
+    },
+    /// A MATLAB variable that ends too early.
+    #[error("the variable ends before its {what}")]
+    MatMissing {
+        /// The part that is not there.
+        what: &'static str,
+    },
+    /// A part of a MATLAB variable that cannot be what its place says.
+    #[error("the {what} of the variable cannot be {length} bytes of type {kind}")]
+    MatPart {
+        /// The part.
+        what: &'static str,
+        /// Its type.
+        kind: u32,
+        /// Its length in bytes.
+        length: usize,
+    },
+    /// A MATLAB variable with a negative dimension.
+    #[error("the variable declares a dimension of {found}")]
+    MatDimension {
+        /// The dimension.
+        found: i32,
+    },
+    /// A MATLAB variable that is no real numeric array.
+    #[error("the variable is {what}; only real numeric matrices are read")]
+    MatClass {
+        /// What it is.
+        what: &'static str,
+    },
+    /// Two MATLAB variables of one name.
+    #[error("two variables are named '{name}'")]
+    RepeatedVariable {
+        /// The name.
+        name: String,
+    },
+    /// Data that go on where they should end.
+    #[error("{} follow where the member's data should end", counted(*extra, "byte"))]
+    BytesBehind {
+        /// The bytes too many.
+        extra: u64,
+    },
+    /// A first line that is not two counts.
+    #[error("the first line should be two counts, of words and of dimensions; it is '{found}'")]
+    WordCounts {
+        /// The line.
+        found: String,
+    },
+    /// Another number of rows than the first line declares.
+    #[error("the first line declares {}, but {} follow", counted(*declared, "word"), counted(*found, "line"))]
+    WordLines {
+        /// Declared words.
+        declared: u64,
+        /// Lines that follow.
+        found: u64,
+    },
+    /// A first line that is no word and numbers.
+    #[error("the first line should be a word and its numbers; it is '{found}'")]
+    NoWordVector {
+        /// The line.
+        found: String,
+    },
+    /// A line with more or fewer numbers.
+    #[error(
+        "line {line} has {found} field{} behind its word, but {expected} are expected, as line 1 {}",
+        if *found == 1 { "" } else { "s" },
+        if *declared { "declares" } else { "has" }
+    )]
+    Numbers {
+        /// The line.
+        line: u64,
+        /// Its fields behind the first.
+        found: usize,
+        /// Numbers of the first line.
+        expected: u64,
+        /// Whether the first line declares them, rather than has them.
+        declared: bool,
+    },
+    /// An empty line between others.
+    #[error("line {line} is empty")]
+    EmptyLine {
+        /// The line.
+        line: u64,
+    },
+    /// A line that begins with a blank.
+    #[error("line {line} begins with a blank: it has no word")]
+    NoWord {
+        /// The line.
+        line: u64,
+    },
+    /// A word that stands for two vectors.
+    #[error(
+        "the word '{word}' is on {place} {first} and again on {place} {again}{}",
+        if *more > 0 { format!(" (and {more} more words are repeated)") } else { String::new() }
+    )]
+    RepeatedWord {
+        /// The word.
+        word: String,
+        /// What is counted: lines from 1, rows from 0.
+        place: &'static str,
+        /// Where it is first.
+        first: u64,
+        /// Where it is again.
+        again: u64,
+        /// Further repetitions.
+        more: usize,
+    },
+    /// A word in a binary file that no blank ends.
+    #[error("row {row} (from 0): no blank ends its word within {within} bytes")]
+    WordEnd {
+        /// The row.
+        row: usize,
+        /// Bytes looked at.
+        within: usize,
+    },
+    /// A row of a binary file whose word is empty.
+    #[error("row {row} (from 0) has no word")]
+    EmptyWord {
+        /// The row.
+        row: usize,
+    },
+    /// A word in a binary file that is not UTF-8.
+    #[error("row {row} (from 0): the word is not UTF-8")]
+    WordText {
+        /// The row.
+        row: usize,
+    },
+    /// A binary file that goes on behind its last row.
+    #[error("the first line declares {}, but {} follow the last", counted(*rows, "word"), counted(*extra, "byte"))]
+    BytesLeft {
+        /// Declared words.
+        rows: u64,
+        /// Bytes left.
+        extra: u64,
+    },
     /// A row name that is not UTF-8.
     #[error("line {line}: the row's name is not UTF-8")]
     NameText {
@@ -170,9 +383,31 @@ impl Fault {
             Self::Signature { .. } => "name the right format with --format",
             Self::Compression { .. } => "save it with np.savez or np.savez_compressed",
             Self::Encrypted => "unpack it first",
-            Self::Damaged(_) | Self::MemberCut { .. } | Self::RowCut { .. } | Self::HeaderCut { .. } => {
-                "the file is incomplete or damaged: copy or export it again"
+            Self::Damaged(_)
+            | Self::MemberCut { .. }
+            | Self::RowCut { .. }
+            | Self::HeaderCut { .. }
+            | Self::HeaderPastEnd { .. }
+            | Self::TensorsEnd { .. }
+            | Self::MatTag { .. }
+            | Self::MatElement { .. }
+            | Self::WordEnd { .. }
+            | Self::BytesLeft { .. } => "the file is incomplete or damaged: copy or export it again",
+            Self::WordLines { .. } => "the file is incomplete, or its first line is wrong: export it again",
+            Self::PyTorch => "load it in Python and save the vectors: np.save(path, x.numpy())",
+            Self::MatClass { what: "complex" } => "save its parts as one real matrix: x = [real(x) imag(x)]",
+            Self::MatClass { what: "logical" | "sparse" | "text" } => {
+                "save it as a full matrix of numbers: x = full(double(x))"
             }
+            Self::MatClass { .. } => "save the matrix that it holds as a variable of its own",
+            Self::WordCounts { .. } => "such a line begins word2vec files, as in '400000 300'",
+            Self::NoWordVector { .. } => "a line of a GloVe file is a word and its numbers, separated by blanks",
+            Self::RepeatedWord { .. } => "remove one of them: a word can have one vector only",
+            Self::NoWord { .. } | Self::EmptyLine { .. } => "remove the line, or give it a word and its numbers",
+            Self::Numbers { .. } => {
+                "blanks separate the fields; a word may hold blanks, but no part of it that is a number"
+            }
+            Self::NameText { .. } | Self::WordText { .. } => "save the file with names in UTF-8",
             Self::NotANumber { text, .. } if text.is_empty() => {
                 "a cell is empty: fill it in, or remove the delimiter at the end of the line"
             }

@@ -43,6 +43,19 @@ impl Fingerprint {
         }
         Self { hash: hasher.digest128(), coverage: Coverage::Sampled }
     }
+
+    /// One for several files, in their order.
+    pub(crate) fn of_all(each: &[Self]) -> Self {
+        if let [only] = each {
+            return *only;
+        }
+        let mut hasher = Xxh3::new();
+        for fingerprint in each {
+            hasher.update(&fingerprint.hash.to_le_bytes());
+        }
+        let sampled = each.iter().any(|fingerprint| fingerprint.coverage == Coverage::Sampled);
+        Self { hash: hasher.digest128(), coverage: if sampled { Coverage::Sampled } else { Coverage::Full } }
+    }
 }
 
 impl fmt::Display for Fingerprint {

@@ -9,6 +9,7 @@ use crate::StoreError;
 #[allow(missing_docs)] // the names say it all
 pub enum ElementType {
     F16,
+    Bf16,
     F32,
     F64,
     I8,
@@ -26,7 +27,7 @@ impl ElementType {
     pub fn size(self) -> usize {
         match self {
             Self::I8 | Self::U8 => 1,
-            Self::F16 | Self::I16 | Self::U16 => 2,
+            Self::F16 | Self::Bf16 | Self::I16 | Self::U16 => 2,
             Self::F32 | Self::I32 | Self::U32 => 4,
             Self::F64 | Self::I64 | Self::U64 => 8,
         }
@@ -34,13 +35,14 @@ impl ElementType {
 
     /// Whether f32 holds every value of the type exactly.
     pub fn widens_exactly(self) -> bool {
-        matches!(self, Self::F16 | Self::F32 | Self::I8 | Self::U8 | Self::I16 | Self::U16)
+        matches!(self, Self::F16 | Self::Bf16 | Self::F32 | Self::I8 | Self::U8 | Self::I16 | Self::U16)
     }
 
     /// The name shown to users.
     pub fn name(self) -> &'static str {
         match self {
             Self::F16 => "f16",
+            Self::Bf16 => "bf16",
             Self::F32 => "f32",
             Self::F64 => "f64",
             Self::I8 => "i8",
@@ -83,28 +85,35 @@ impl ArrayHeader {
         if self.shape.len() == 1 { format!("({axes},)") } else { format!("({axes})") }
     }
 
-    /// Checks the declared size against the `available` bytes behind the offset: exactly as many are needed.
-    pub(crate) fn check_length(&self, file: &str, available: usize) -> Result<(), StoreError> {
+    /// Bytes that the shape needs, if they can be addressed.
+    pub(crate) fn bytes(&self, file: &str) -> Result<u64, StoreError> {
         let size = self.element.size() as u64;
         let declared = self.shape.iter().try_fold(size, |product, &axis| product.checked_mul(axis));
         // A zero elsewhere in the shape must not hide an axis beyond the addressable.
         let fits = |axis: &u64| isize::try_from(*axis).is_ok();
-        match declared {
-            Some(declared) if self.shape.iter().all(fits) && isize::try_from(declared).is_ok() => {
-                if declared == available as u64 {
-                    return Ok(());
-                }
-                Err(StoreError::Length {
-                    file: file.to_owned(),
-                    shape: self.shape_text(),
-                    element: self.element,
-                    declared,
-                    offset: self.offset as u64,
-                    available: available as u64,
-                    looks_like: None,
-                })
-            }
-            _ => Err(StoreError::TooLarge { file: file.to_owned(), shape: self.shape_text(), element: self.element }),
+        declared.filter(|&declared| self.shape.iter().all(fits) && isize::try_from(declared).is_ok()).ok_or_else(|| {
+            StoreError::TooLarge { file: file.to_owned(), shape: self.shape_text(), element: self.element }
+        })
+    }
+
+    /// Checks the declared size against the `available` bytes behind the offset: exactly as many are needed.
+    pub(crate) fn check_length(&self, file: &str, available: usize) -> Result<(), StoreError> {
+        if self.bytes(file)? == available as u64 { Ok(()) } else { Err(self.length_error(file, available as u64)) }
+    }
+
+    /// That other than `available` bytes are needed behind the offset.
+    pub(crate) fn length_error(&self, file: &str, available: u64) -> StoreError {
+        match self.bytes(file) {
+            Ok(declared) => StoreError::Length {
+                file: file.to_owned(),
+                shape: self.shape_text(),
+                element: self.element,
+                declared,
+                offset: self.offset as u64,
+                available,
+                looks_like: None,
+            },
+            Err(error) => error,
         }
     }
 }

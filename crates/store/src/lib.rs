@@ -15,7 +15,7 @@
 //! use mnno_store::{OpenOptions, open};
 //!
 //! for matrix in open("features.npz::text", &OpenOptions::default())? {
-//!     matrix.validate()?;
+//!     matrix.check(1 << 30, &())?;
 //!     println!("{}: {} x {} {}", matrix.display_name(), matrix.n(), matrix.d(), matrix.element());
 //! }
 //! # Ok::<(), mnno_store::StoreError>(())
@@ -32,11 +32,13 @@ mod layout;
 mod matrix;
 mod open;
 pub mod output;
+mod parts;
+mod scattered;
 mod widen;
 
 pub use bytes::{Io, install_fault_handler};
-pub use check::{EqualRows, Positions, Rounding, Summary};
-pub use error::{ErrorKind, StoreError};
+pub use check::{Check, EqualRows, Positions, Rounding, SUMMARY_BYTES_PER_ROW, Summary};
+pub use error::{ErrorKind, Need, StoreError};
 pub use fault::{DictFault, Fault};
 pub use fingerprint::{Coverage, Fingerprint};
 pub use format::{Format, UnknownFormat};

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use mnno_exact::{RowBlock, Rows};
@@ -10,10 +10,11 @@ use mnno_exact::{RowBlock, Rows};
 use crate::bytes::Source;
 use crate::fingerprint::Fingerprint;
 use crate::layout::Layout;
-use crate::widen::widen;
+use crate::scattered::Scattered;
+use crate::widen::{Raw, raw, widen};
 use crate::{ElementType, Format, StoreError};
 
-/// Where the bytes of a matrix are.
+/// Where the values of an array are.
 #[derive(Debug)]
 pub(crate) enum Storage {
     /// In the file, in place.
@@ -22,21 +23,90 @@ pub(crate) enum Storage {
     Unpacked(Vec<u8>),
     /// Parsed from text.
     Parsed(Vec<f32>),
+    /// In the file, row by row at uneven distances.
+    Scattered(Scattered),
 }
 
 /// An array of a file and all that its matrices share.
 #[derive(Debug)]
 pub(crate) struct Array {
-    pub(crate) source: Arc<Source>,
+    pub(crate) source: Source,
     pub(crate) storage: Storage,
     pub(crate) format: Format,
     /// The file, and the member where there is one.
     pub(crate) name: String,
     pub(crate) member: Option<String>,
-    /// Names of all rows.
-    pub(crate) names: Option<Vec<String>>,
     pub(crate) fortran: bool,
-    pub(crate) fingerprint: OnceLock<Fingerprint>,
+}
+
+impl Array {
+    /// Bytes of memory that it takes.
+    pub(crate) fn held(&self) -> u64 {
+        let storage = match &self.storage {
+            Storage::InFile => 0,
+            Storage::Unpacked(bytes) => bytes.len(),
+            Storage::Parsed(values) => 4 * values.len(),
+            Storage::Scattered(scattered) => 8 * scattered.starts.len(),
+        };
+        self.source.held() + storage as u64
+    }
+
+    fn bytes(&self) -> &[u8] {
+        match &self.storage {
+            Storage::InFile | Storage::Scattered(_) => self.source.bytes(),
+            Storage::Unpacked(bytes) => bytes,
+            Storage::Parsed(values) => bytemuck::cast_slice(values),
+        }
+    }
+}
+
+/// A run of rows of one file.
+#[derive(Clone, Debug)]
+pub(crate) struct Part {
+    pub(crate) array: Arc<Array>,
+    /// Of the chosen rows.
+    pub(crate) layout: Layout,
+    /// Rows of the file before the chosen ones.
+    pub(crate) skipped: usize,
+    /// The row of the matrix that the first chosen one is.
+    pub(crate) start: usize,
+}
+
+impl Part {
+    /// The rows as f32 in place: values and row stride in values, if they can be had so.
+    fn view(&self) -> Option<(&[f32], usize)> {
+        let Layout { n, d, offset, row_stride, .. } = self.layout;
+        if !self.layout.is_plain_f32() || matches!(self.array.storage, Storage::Scattered(_)) {
+            return None;
+        }
+        let length = n.checked_sub(1).map_or(0, |last| last * row_stride + 4 * d);
+        let values = bytemuck::try_cast_slice(&self.array.bytes()[offset..offset + length]).ok()?;
+        Some((values, (row_stride / 4).max(d)))
+    }
+
+    /// Appends rows `rows`, counted from the first chosen one, to `out`.
+    fn read(&self, rows: Range<usize>, out: &mut Vec<f32>) {
+        let bytes = self.array.bytes();
+        match &self.array.storage {
+            Storage::Scattered(scattered) => {
+                scattered.read(bytes, self.skipped + rows.start..self.skipped + rows.end, self.layout.d, out);
+            }
+            _ => widen(bytes, &self.layout.rows(rows.start, rows.end), out),
+        }
+    }
+
+    /// The value at (`row`, `column`) as the file has it; not for scattered rows.
+    pub(crate) fn raw(&self, row: usize, column: usize) -> Raw {
+        raw(self.array.bytes(), &self.layout, row, column)
+    }
+
+    fn access(&self) -> Access {
+        match (&self.array.storage, self.view()) {
+            (Storage::InFile, Some(_)) => Access::View,
+            (Storage::Unpacked(_) | Storage::Parsed(_), _) => Access::InMemory,
+            (Storage::InFile | Storage::Scattered(_), _) => Access::ConvertedPerBlock,
+        }
+    }
 }
 
 /// How the values of a matrix are reached.
@@ -44,9 +114,9 @@ pub(crate) struct Array {
 pub enum Access {
     /// In place: the map (or the copy in memory) is the matrix.
     View,
-    /// From the map, converted to f32 block by block as they are used.
+    /// From the file, converted to f32 block by block as they are used.
     ConvertedPerBlock,
-    /// Unpacked or parsed into memory.
+    /// Unpacked or parsed, and held in memory.
     InMemory,
 }
 
@@ -55,7 +125,7 @@ impl fmt::Display for Access {
         f.write_str(match self {
             Self::View => "used in place",
             Self::ConvertedPerBlock => "converted block by block",
-            Self::InMemory => "unpacked into memory",
+            Self::InMemory => "held in memory",
         })
     }
 }
@@ -81,30 +151,45 @@ impl fmt::Display for Order {
     }
 }
 
-/// A matrix `[n, d]` of a file. Implements [`Rows`]; cheap to clone.
+/// A matrix `[n, d]` of a file, or of several that follow each other. Implements [`Rows`]; cheap to clone.
 ///
-/// Values are f32: other types are converted when they are read, always to the same f32 (f16 and the integers up to 16
-/// bits exactly, f64 and wider integers rounded to nearest even). Row numbers count from the start of the range chosen
+/// Values are f32: other types are converted when they are read, always to the same f32 (f16, bf16 and the integers up to
+/// 16 bits exactly, f64 and wider integers rounded to nearest even). Row numbers count from the start of the range chosen
 /// with `--rows`, except in error messages, which count from the start of the file.
 #[derive(Clone, Debug)]
 pub struct Matrix {
-    pub(crate) array: Arc<Array>,
-    pub(crate) layout: Layout,
+    /// At least one.
+    pub(crate) parts: Arc<[Part]>,
+    pub(crate) n: usize,
     pub(crate) layer: Option<usize>,
     pub(crate) first_row: usize,
+    pub(crate) path: PathBuf,
     pub(crate) display_name: String,
+    /// Of all rows, those outside the chosen range included.
+    pub(crate) names: Option<Arc<Vec<String>>>,
     pub(crate) labels: Option<Arc<[Vec<String>]>>,
+    pub(crate) held: u64,
+    pub(crate) fingerprint: Arc<OnceLock<Fingerprint>>,
 }
 
 impl Matrix {
-    /// The file.
+    fn first(&self) -> &Part {
+        &self.parts[0]
+    }
+
+    /// The file, the folder of parts, or the list of parts.
     pub fn path(&self) -> &Path {
-        self.array.source.path()
+        &self.path
+    }
+
+    /// Every file that it is read from.
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        self.parts.iter().map(|part| part.array.source.path())
     }
 
     /// The member of the file that holds it, where the format has members.
     pub fn member(&self) -> Option<&str> {
-        self.array.member.as_deref()
+        self.first().array.member.as_deref()
     }
 
     /// The layer of an array `[n, layers, d]` that it is.
@@ -114,12 +199,12 @@ impl Matrix {
 
     /// Number of rows, of the chosen range.
     pub fn n(&self) -> usize {
-        self.layout.n
+        self.n
     }
 
     /// Number of columns (dimensions).
     pub fn d(&self) -> usize {
-        self.layout.d
+        self.first().layout.d
     }
 
     /// The argument that named this matrix, with its own layer where all were asked for.
@@ -127,43 +212,46 @@ impl Matrix {
         &self.display_name
     }
 
-    /// The format it was read as.
+    /// The format it was read as; of several files, that of the first.
     pub fn format(&self) -> Format {
-        self.array.format
+        self.first().array.format
     }
 
     /// The type of the elements in the file; text counts as f32.
     pub fn element(&self) -> ElementType {
-        self.layout.element
+        self.first().layout.element
     }
 
     /// How the elements follow each other in the file.
     pub fn order(&self) -> Order {
         match self.layer {
             Some(layer) => Order::Layer(layer),
-            None if self.array.fortran => Order::ColumnMajor,
+            None if self.first().array.fortran => Order::ColumnMajor,
             None => Order::RowMajor,
         }
     }
 
-    /// How the values are reached.
+    /// How the values are reached; of several files in different ways, block by block.
     pub fn access(&self) -> Access {
-        match (&self.array.storage, self.view()) {
-            (Storage::InFile, Some(_)) => Access::View,
-            (Storage::InFile, None) => Access::ConvertedPerBlock,
-            _ => Access::InMemory,
-        }
+        let access = self.first().access();
+        if self.parts.iter().all(|part| part.access() == access) { access } else { Access::ConvertedPerBlock }
     }
 
     /// Whether the file is mapped, and not copied into memory.
     pub fn is_mapped(&self) -> bool {
-        self.array.source.is_mapped()
+        self.first().array.source.is_mapped()
+    }
+
+    /// Bytes of memory that it takes beside the map: what is unpacked or parsed, names and labels. Layers of one array
+    /// share them.
+    pub fn held_bytes(&self) -> u64 {
+        self.held
     }
 
     /// The names of the rows, `[n]`, where the file has them.
     pub fn names(&self) -> Option<&[String]> {
-        let names = self.array.names.as_ref()?;
-        Some(&names[self.first_row..self.first_row + self.layout.n])
+        let names = self.names.as_ref()?;
+        Some(&names[self.first_row..self.first_row + self.n])
     }
 
     /// The labels of the rows, `[n]`, where a file of labels was given.
@@ -176,59 +264,74 @@ impl Matrix {
         self.first_row
     }
 
-    /// A hash of the file's content, computed once.
+    /// A hash of the content of the file, or of all files, computed once.
     pub fn fingerprint(&self) -> Fingerprint {
-        *self.array.fingerprint.get_or_init(|| Fingerprint::of(self.array.source.bytes()))
+        *self.fingerprint.get_or_init(|| {
+            let each: Vec<_> = self.parts.iter().map(|part| Fingerprint::of(part.array.source.bytes())).collect();
+            Fingerprint::of_all(&each)
+        })
     }
 
-    /// Checks that the file is still the one that was opened; to be asked before a result is published.
+    /// Checks that the files are still those that were opened; to be asked before a result is published.
     ///
     /// # Errors
     /// [`StoreError::Changed`].
     pub fn verify_unchanged(&self) -> Result<(), StoreError> {
-        self.array.source.verify_unchanged()
+        self.parts.iter().try_for_each(|part| part.array.source.verify_unchanged())
     }
 
-    pub(crate) fn bytes(&self) -> &[u8] {
-        match &self.array.storage {
-            Storage::InFile => self.array.source.bytes(),
-            Storage::Unpacked(bytes) => bytes,
-            Storage::Parsed(values) => bytemuck::cast_slice(values),
-        }
-    }
-
-    /// The matrix as f32 in place: values and row stride in values, if it can be had so.
-    fn view(&self) -> Option<(&[f32], usize)> {
-        let Layout { n, d, offset, row_stride, .. } = self.layout;
-        if !self.layout.is_plain_f32() {
-            return None;
-        }
-        let length = n.checked_sub(1).map_or(0, |last| last * row_stride + 4 * d);
-        let values = bytemuck::try_cast_slice(&self.bytes()[offset..offset + length]).ok()?;
-        Some((values, row_stride / 4))
+    /// The part that holds row `i`, and the row's number among the chosen ones of the part.
+    pub(crate) fn locate(&self, i: usize) -> (&Part, usize) {
+        let part = &self.parts[self.parts.partition_point(|part| part.start + part.layout.n <= i)];
+        (part, i - part.start)
     }
 }
 
 impl Rows for Matrix {
     fn n(&self) -> usize {
-        self.layout.n
+        self.n
     }
 
     fn d(&self) -> usize {
-        self.layout.d
+        Matrix::d(self)
     }
 
     fn block<'a>(&'a self, rows: Range<usize>, scratch: &'a mut Vec<f32>) -> RowBlock<'a> {
-        let (n, d) = (self.layout.n, self.layout.d);
-        assert!(rows.start <= rows.end && rows.end <= n, "rows {rows:?} of {n}");
-        if let Some((values, stride)) = self.view() {
-            let stride = stride.max(d);
-            let values = &values[(rows.start * stride).min(values.len())..];
-            return RowBlock::new(values, rows.len(), d, stride);
-        }
+        let d = self.d();
+        assert!(rows.start <= rows.end && rows.end <= self.n, "rows {rows:?} of {}", self.n);
         scratch.clear();
+        if rows.is_empty() {
+            return RowBlock::new(scratch, 0, d, d);
+        }
+        let (part, first) = self.locate(rows.start);
+        if first + rows.len() <= part.layout.n
+            && let Some((values, stride)) = part.view()
+        {
+            return RowBlock::new(&values[(first * stride).min(values.len())..], rows.len(), d, stride);
+        }
         scratch.reserve(rows.len() * d);
-        widen(self.bytes(), &self.layout.rows(rows.start, rows.end), scratch);
+        let mut next = rows.start;
+        while next < rows.end {
+            let (part, first) = self.locate(next);
+            let count = (part.layout.n - first).min(rows.end - next);
+            part.read(first..first + count, scratch);
+            next += count;
+        }
         RowBlock::new(scratch, rows.len(), d, d)
+    }
+
+    fn prefetch(&self, rows: Range<usize>) {
+        for part in self.parts.iter() {
+            let Layout { n, offset, row_stride, .. } = part.layout;
+            let [start, end] = [rows.start, rows.end].map(|row| row.saturating_sub(part.start).min(n));
+            let Part { array, layout, .. } = part;
+            // Column by column, the rows of a block are everywhere.
+            if start < end && matches!(array.storage, Storage::InFile) && row_stride >= layout.d * layout.element.size()
+            {
+                array
+                    .source
+                    .prefetch(offset + start * row_stride..offset + (end - 1) * row_stride + layout.column_stride);
+            }
+        }
     }
 }

@@ -6,10 +6,11 @@ use std::sync::{Arc, OnceLock};
 
 use crate::bytes::Source;
 use crate::error::shown;
-use crate::format::{big_ann, npy, npz, text, vecs};
+use crate::format::table::{NAME_OVERHEAD, Table};
+use crate::format::{Container, big_ann, mat, npy, npz, safetensors, text, vecs, word2vec_binary, words};
 use crate::layout::{ArrayHeader, Layout};
-use crate::matrix::{Array, Matrix, Storage};
-use crate::{ElementType, Format, Io, StoreError, labels};
+use crate::matrix::{Array, Matrix, Part, Storage};
+use crate::{ElementType, Format, Io, StoreError, labels, parts};
 
 /// How files are opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,7 +19,8 @@ pub struct OpenOptions {
     pub io: Io,
     /// The format; found out when none is given.
     pub format: Option<Format>,
-    /// Most bytes that the values of one file may take in memory when they must be unpacked or parsed.
+    /// Most bytes of memory that the matrices of an argument may take: what must be unpacked or parsed, names, labels. The
+    /// values of a text that do not fit are parsed again whenever they are read.
     pub memory: u64,
     /// Rows to keep, from 0, the end excluded; all when none are given.
     pub rows: Option<Range<usize>>,
@@ -49,74 +51,146 @@ impl Layers {
     }
 }
 
-/// Opens `PATH[::NAME][::LAYER]`: NAME a member of an npz, LAYER a layer (from 0) of an array `[n, layers, d]`, `*` for
-/// all of them, which gives several matrices. A file whose name contains `::` is taken as it is.
+/// Opens `PATH[::NAME][::LAYER]`: NAME a member of an npz, safetensors or mat file, LAYER a layer (from 0) of an array
+/// `[n, layers, d]`, `*` for all of them, which gives several matrices. PATH may be a folder, whose files are then parts of
+/// one matrix, numbers in their names by value; or `@LIST`, a text file that names the parts, one per line. A file whose
+/// name contains `::` or begins with `@` is taken as it is.
 ///
-/// Headers and lengths are checked, values are not: see [`Matrix::validate`]. Matrices without rows or columns open.
+/// Headers and lengths are checked, values are not: see [`Matrix::check`]. Matrices without rows or columns open.
 ///
 /// # Errors
 /// Whatever is wrong with the file or with the request: [`StoreError::kind`] sorts it.
 pub fn open(argument: &str, options: &OpenOptions) -> Result<Vec<Matrix>, StoreError> {
-    let (path, parts) = split(argument);
-    let source = Arc::new(Source::open(path, options.io)?);
-    let file = path.display().to_string();
-    let bytes = source.bytes();
-    let format = options
-        .format
-        .or_else(|| Format::detect(path, bytes))
-        .ok_or_else(|| StoreError::UnknownFormat { path: path.to_owned(), found: beginning(bytes) })?;
-    let one_matrix = || match parts.first() {
-        None => Ok(()),
-        Some(&part) => {
-            let (file, given) = (file.clone(), part.to_owned());
-            Err(StoreError::NoSuchPart { file, format, part: "members or layers", given })
-        }
-    };
-    let opened = match format {
-        Format::Npy => open_npy(&file, bytes, &parts)?,
-        Format::Npz => open_npz(&file, bytes, &parts, options.memory)?,
-        Format::Csv | Format::Tsv => {
-            one_matrix()?;
-            Opened::of_table(text::parse(&file, bytes, format, options.memory)?)
-        }
-        Format::Fvecs | Format::Ivecs => {
-            one_matrix()?;
-            Opened::in_file(vecs::parse(&file, bytes, format)?)
-        }
-        Format::Fbin | Format::Ibin => {
-            one_matrix()?;
-            Opened::in_file(big_ann::parse(&file, bytes, format)?)
-        }
-    };
-    let name = opened.member.as_ref().map_or_else(|| file.clone(), |member| format!("{file}::{}", shown(member)));
-    let array = Arc::new(Array {
-        storage: opened.storage,
-        format,
-        name,
-        member: opened.member,
-        names: opened.names,
-        fortran: opened.fortran,
-        fingerprint: OnceLock::new(),
-        source,
-    });
-    let several = opened.layers.len() > 1;
-    let star = parts.last() == Some(&"*");
-    debug_assert!(star || !several);
-    opened
-        .layers
-        .into_iter()
-        .map(|(layer, layout)| {
+    let (path, suffix) = split(argument);
+    let mut budget = options.memory;
+    let mut opened = Vec::new();
+    for file in parts::files(path)? {
+        let part = Opened::open(&file, &suffix, options, budget)?;
+        budget = budget.saturating_sub(part.held);
+        opened.push(part);
+    }
+    let path = parts::list(path).unwrap_or(path).to_owned();
+    let names = names_of_all(&mut opened)?.map(Arc::new);
+    let several = suffix.last() == Some(&"*");
+    let layers = opened[0].layers.len();
+    let fingerprint = Arc::new(OnceLock::new());
+    (0..layers)
+        .map(|which| {
+            let (parts, all_rows) = joined(&opened, which)?;
+            let layer = opened[0].layers[which].0;
             let display_name = match (layer, argument.strip_suffix('*')) {
-                (Some(layer), Some(stem)) if star => format!("{stem}{layer}"),
+                (Some(layer), Some(stem)) if several => format!("{stem}{layer}"),
                 _ => argument.to_owned(),
             };
-            narrowed(&array, layer, &layout, display_name, options)
+            let rows = options.rows.clone().unwrap_or(0..all_rows);
+            if rows.start > rows.end || rows.end > all_rows {
+                return Err(StoreError::RowRange {
+                    file: if parts.len() == 1 { parts[0].array.name.clone() } else { argument.to_owned() },
+                    start: rows.start,
+                    end: rows.end,
+                    n: all_rows,
+                });
+            }
+            let labels = match &options.labels {
+                Some(path) => Some(labels::read(path, &display_name, all_rows, &rows, budget)?.into()),
+                None => None,
+            };
+            Ok(Matrix {
+                parts: narrowed(parts, &rows).into(),
+                n: rows.len(),
+                layer,
+                first_row: rows.start,
+                path: path.clone(),
+                display_name,
+                names: names.clone(),
+                labels,
+                held: options.memory - budget,
+                fingerprint: Arc::clone(&fingerprint),
+            })
         })
         .collect()
 }
 
-/// An array on its way into matrices.
+/// The names of all rows; either every part has names or none.
+fn names_of_all(opened: &mut [Opened]) -> Result<Option<Vec<String>>, StoreError> {
+    let (first, others) = opened.split_first_mut().expect("there is a part");
+    let has = |part: &Opened| if part.names.is_some() { "row names" } else { "no row names" };
+    if let Some(other) = others.iter().find(|other| other.names.is_some() != first.names.is_some()) {
+        return Err(StoreError::Part {
+            file: other.array.name.clone(),
+            found: format!("it has {}", has(other)),
+            first: first.array.name.clone(),
+            expected: has(first).to_owned(),
+        });
+    }
+    let Some(mut names) = first.names.take() else { return Ok(None) };
+    for other in others {
+        names.extend(other.names.take().unwrap_or_default());
+    }
+    Ok(Some(names))
+}
+
+/// The layer of number `which` of each file, one behind the other, and the rows of all.
+fn joined(opened: &[Opened], which: usize) -> Result<(Vec<Part>, usize), StoreError> {
+    let first = &opened[0];
+    let mut parts = Vec::with_capacity(opened.len());
+    let mut rows = 0_usize;
+    for other in opened {
+        let shape = |opened: &Opened| {
+            let (_, layout) = opened.layers[which];
+            let layers = opened.layers.len();
+            let layers = if layers > 1 { format!("{layers} layers of ") } else { String::new() };
+            format!("{layers}rows of {} {}", layout.d, layout.element)
+        };
+        if other.layers.len() != first.layers.len() || shape(other) != shape(first) {
+            return Err(StoreError::Part {
+                file: other.array.name.clone(),
+                found: format!("it has {}", shape(other)),
+                first: first.array.name.clone(),
+                expected: shape(first),
+            });
+        }
+        let (_, layout) = other.layers[which];
+        parts.push(Part { array: Arc::clone(&other.array), layout, skipped: 0, start: rows });
+        rows = rows.checked_add(layout.n).filter(|&n| isize::try_from(n).is_ok()).ok_or_else(|| {
+            let (file, shape) = (other.array.name.clone(), format!("{rows} + {} x {}", layout.n, layout.d));
+            StoreError::TooLarge { file, shape, element: layout.element }
+        })?;
+    }
+    Ok((parts, rows))
+}
+
+/// The parts that hold rows `rows`, each with no others; at least one part.
+fn narrowed(parts: Vec<Part>, rows: &Range<usize>) -> Vec<Part> {
+    let mut kept = Vec::with_capacity(parts.len());
+    for part in parts {
+        let n = part.layout.n;
+        let [start, end] = [rows.start, rows.end].map(|row| row.saturating_sub(part.start).min(n));
+        if start < end || kept.is_empty() {
+            let layout = part.layout.rows(start, end);
+            let narrow =
+                Part { layout, skipped: start, start: (part.start + start).saturating_sub(rows.start), ..part };
+            // An empty part at the beginning only stands in until there is another.
+            if kept.last().is_some_and(|last: &Part| last.layout.n == 0) {
+                kept.pop();
+            }
+            kept.push(narrow);
+        }
+    }
+    kept
+}
+
+/// A file on its way into matrices.
 struct Opened {
+    array: Arc<Array>,
+    names: Option<Vec<String>>,
+    layers: Vec<(Option<usize>, Layout)>,
+    /// Bytes of memory, names included.
+    held: u64,
+}
+
+/// What a parser finds in a file.
+struct Found {
     member: Option<String>,
     storage: Storage,
     names: Option<Vec<String>>,
@@ -125,11 +199,31 @@ struct Opened {
 }
 
 impl Opened {
+    fn open(path: &Path, suffix: &[&str], options: &OpenOptions, budget: u64) -> Result<Self, StoreError> {
+        let source = Source::open(path, options.io, budget)?;
+        let budget = budget.saturating_sub(source.held());
+        let file = path.display().to_string();
+        let bytes = source.bytes();
+        let format = match options.format {
+            Some(format) => format,
+            None => Format::detect(path, bytes)?,
+        };
+        let found = parse(&file, bytes, format, suffix, budget)?;
+        let names_held = found.names.iter().flatten().map(|name| NAME_OVERHEAD + name.len() as u64).sum::<u64>();
+        let name = found.member.as_ref().map_or_else(|| file.clone(), |member| format!("{file}::{}", shown(member)));
+        let Found { member, storage, names, fortran, layers } = found;
+        let array = Array { source, storage, format, name, member, fortran };
+        let held = array.held() + names_held;
+        Ok(Self { array: Arc::new(array), names, layers, held })
+    }
+}
+
+impl Found {
     fn in_file(layout: Layout) -> Self {
         Self { member: None, storage: Storage::InFile, names: None, fortran: false, layers: vec![(None, layout)] }
     }
 
-    fn of_table(table: text::Table) -> Self {
+    fn of_table(table: Table) -> Self {
         let layout = Layout {
             n: table.n,
             d: table.d,
@@ -139,11 +233,33 @@ impl Opened {
             element: ElementType::F32,
             big_endian: cfg!(target_endian = "big"),
         };
-        Self { storage: Storage::Parsed(table.values), names: table.names, ..Self::in_file(layout) }
+        Self { storage: table.storage, names: table.names, ..Self::in_file(layout) }
     }
 }
 
-fn open_npy(file: &str, bytes: &[u8], parts: &[&str]) -> Result<Opened, StoreError> {
+/// Every format's way from bytes to a checked layout.
+fn parse(file: &str, bytes: &[u8], format: Format, suffix: &[&str], budget: u64) -> Result<Found, StoreError> {
+    let holds_arrays = matches!(format, Format::Npy | Format::Npz | Format::Safetensors | Format::Mat);
+    if let (Some(&given), false) = (suffix.first(), holds_arrays) {
+        let (file, given) = (file.to_owned(), given.to_owned());
+        return Err(StoreError::NoSuchPart { file, format, part: "members or layers", given });
+    }
+    Ok(match format {
+        Format::Npy => open_npy(file, bytes, suffix)?,
+        Format::Npz => open_member(file, suffix, budget, npz::Archive::open(file, bytes)?)?,
+        Format::Safetensors => open_member(file, suffix, budget, safetensors::Tensors::open(file, bytes, budget)?)?,
+        Format::Mat => open_member(file, suffix, budget, mat::Variables::open(file, bytes)?)?,
+        Format::Csv | Format::Tsv => Found::of_table(text::parse(file, bytes, format, budget)?),
+        Format::Glove | Format::Word2vec => Found::of_table(words::parse(file, bytes, format, budget)?),
+        Format::Word2vecBinary => Found::of_table(word2vec_binary::parse(file, bytes, budget)?),
+        Format::Fvecs | Format::Bvecs | Format::Ivecs => Found::in_file(vecs::parse(file, bytes, format)?),
+        Format::Fbin | Format::U8bin | Format::I8bin | Format::Ibin => {
+            Found::in_file(big_ann::parse(file, bytes, format)?)
+        }
+    })
+}
+
+fn open_npy(file: &str, bytes: &[u8], parts: &[&str]) -> Result<Found, StoreError> {
     let layers = match *parts {
         [] => None,
         [layer] => Some(Layers::parse(layer).ok_or_else(|| StoreError::NoSuchPart {
@@ -156,30 +272,29 @@ fn open_npy(file: &str, bytes: &[u8], parts: &[&str]) -> Result<Opened, StoreErr
     };
     let header = npy::parse(file, bytes)?;
     let layers = layouts(file, &header, layers)?;
-    Ok(Opened { member: None, storage: Storage::InFile, names: None, fortran: header.fortran, layers })
+    Ok(Found { member: None, storage: Storage::InFile, names: None, fortran: header.fortran, layers })
 }
 
-fn open_npz(file: &str, bytes: &[u8], parts: &[&str], memory: u64) -> Result<Opened, StoreError> {
+fn open_member(file: &str, parts: &[&str], budget: u64, mut container: impl Container) -> Result<Found, StoreError> {
     let (name, layers) = match *parts {
         [] => (None, None),
         [name] => (Some(name), None),
         [name, layer] => (Some(name), Some(Layers::parse(layer).ok_or_else(|| not_a_layer(file, layer))?)),
         [_, _, extra, ..] => return Err(not_a_layer(file, extra)),
     };
-    let mut archive = npz::Archive::open(file, bytes)?;
     // The only member needs no name, so that a number in its place is a layer.
     let (name, layers) = match name {
-        Some(text) if archive.is_single() && !archive.has(text) => match Layers::parse(text) {
+        Some(text) if container.is_single() && !container.has(text) => match Layers::parse(text) {
             Some(only) if layers.is_none() => (None, Some(only)),
             _ => (name, layers),
         },
         _ => (name, layers),
     };
-    let member = archive.read(name, memory)?;
+    let member = container.read(name, budget)?;
     let full_name = format!("{file}::{}", shown(&member.name));
     let layers = layouts(&full_name, &member.header, layers)?;
     let fortran = member.header.fortran;
-    Ok(Opened { member: Some(member.name), storage: member.storage, names: None, fortran, layers })
+    Ok(Found { member: Some(member.name), storage: member.storage, names: None, fortran, layers })
 }
 
 fn not_a_layer(file: &str, given: &str) -> StoreError {
@@ -221,43 +336,20 @@ fn layouts(
 /// Layers that `*` may stand for: a transformer has tens, an axis in the wrong place has thousands.
 const MOST_LAYERS: usize = 1000;
 
-/// The matrix of the chosen rows, with their labels.
-fn narrowed(
-    array: &Arc<Array>,
-    layer: Option<usize>,
-    layout: &Layout,
-    display_name: String,
-    options: &OpenOptions,
-) -> Result<Matrix, StoreError> {
-    let n = layout.n;
-    let rows = options.rows.clone().unwrap_or(0..n);
-    if rows.start > rows.end || rows.end > n {
-        return Err(StoreError::RowRange { file: array.name.clone(), start: rows.start, end: rows.end, n });
-    }
-    let labels = match &options.labels {
-        Some(path) => Some(labels::read(path, &array.name, n, &rows)?.into()),
-        None => None,
-    };
-    Ok(Matrix {
-        array: Arc::clone(array),
-        layout: layout.rows(rows.start, rows.end),
-        layer,
-        first_row: rows.start,
-        display_name,
-        labels,
-    })
-}
-
 /// Splits an argument into its path, the longest part up to a `::` that exists, and what follows.
 fn split(argument: &str) -> (&Path, Vec<&str>) {
     let ends = argument.match_indices("::").map(|(at, _)| at);
     let end = std::iter::once(argument.len())
         .chain(ends.collect::<Vec<_>>().into_iter().rev())
-        .find(|&end| end > 0 && Path::new(&argument[..end]).exists())
+        .find(|&end| end > 0 && exists(&argument[..end]))
         .or_else(|| argument.find("::").filter(|&at| at > 0))
         .unwrap_or(argument.len());
     let parts = argument[end..].strip_prefix("::").map_or_else(Vec::new, |rest| rest.split("::").collect());
     (Path::new(&argument[..end]), parts)
+}
+
+fn exists(path: &str) -> bool {
+    Path::new(path).exists() || parts::list(Path::new(path)).is_some_and(Path::exists)
 }
 
 /// The beginning of a file for a message.

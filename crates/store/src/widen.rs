@@ -1,6 +1,6 @@
 //! Elements of any type as f32, always the same f32.
 
-use half::f16;
+use half::{bf16, f16};
 
 use crate::ElementType;
 use crate::layout::Layout;
@@ -49,6 +49,7 @@ pub(crate) fn widen(bytes: &[u8], layout: &Layout, out: &mut Vec<f32>) {
     let big = layout.big_endian;
     match layout.element {
         ElementType::F16 => each(bytes, layout, |b| f16::from_bits(u16_of(b, big)).to_f32(), out),
+        ElementType::Bf16 => each(bytes, layout, |b| bf16::from_bits(u16_of(b, big)).to_f32(), out),
         ElementType::F32 => each(bytes, layout, |b| f32::from_bits(u32_of(b, big)), out),
         ElementType::F64 => each(bytes, layout, |b| f64::from_bits(u64_of(b, big)) as f32, out),
         ElementType::I8 => each(bytes, layout, |[b]: [u8; 1]| f32::from(b.cast_signed()), out),
@@ -69,6 +70,7 @@ pub(crate) fn raw(bytes: &[u8], layout: &Layout, row: usize, column: usize) -> R
     let big = layout.big_endian;
     match layout.element {
         ElementType::F16 => Raw::Float(f16::from_bits(u16_of(first(bytes), big)).to_f64()),
+        ElementType::Bf16 => Raw::Float(bf16::from_bits(u16_of(first(bytes), big)).to_f64()),
         ElementType::F32 => Raw::Float(f32::from_bits(u32_of(first(bytes), big)).into()),
         ElementType::F64 => Raw::Float(f64::from_bits(u64_of(first(bytes), big))),
         ElementType::I8 => Raw::Signed(bytes[0].cast_signed().into()),
@@ -141,6 +143,15 @@ mod tests {
                 assert!(f16_value.abs() == magnitude || f16_value.is_nan() && magnitude.is_nan(), "{bits:#x}");
                 assert!(f16_value.is_nan() || f16_value.is_sign_negative() == (sign == 1));
             }
+        }
+    }
+
+    #[test]
+    fn a_bf16_is_the_upper_half_of_an_f32() {
+        for bits in 0..=u16::MAX {
+            let widened = value(&bits.to_le_bytes(), ElementType::Bf16, false);
+            let expected = f32::from_bits(u32::from(bits) << 16);
+            assert!(widened.to_bits() == expected.to_bits() || widened.is_nan() && expected.is_nan(), "{bits:#x}");
         }
     }
 

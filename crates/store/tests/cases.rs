@@ -88,8 +88,8 @@ fn a8_numpy_27722_empty_arrays_open() {
         assert_eq!(bytes.len(), 4096);
         let matrix = open_bytes("x.npy", &bytes).unwrap();
         assert_eq!((matrix.n(), matrix.d()), (rows, columns));
-        matrix.validate().unwrap();
-        assert_eq!(matrix.summary().norms, None);
+        matrix.check(1 << 20, &()).unwrap();
+        assert_eq!(matrix.summary(&()).unwrap().norms, None);
         assert_eq!(matrix.block(0..0, &mut Vec::new()).n(), 0);
     }
     let fvecs = open_bytes("x.fvecs", &[]).unwrap();
@@ -155,7 +155,10 @@ fn a_changed_file_is_noticed_and_the_change_named() {
 fn what_is_no_file_is_refused_before_it_is_opened() {
     let folder = tempfile::tempdir().unwrap();
     let error = try_open(folder.path().to_str().unwrap()).unwrap_err();
-    assert_eq!((error.kind(), error.to_string().contains("this is a directory")), (ErrorKind::CannotOpen, true));
+    assert_eq!((error.kind(), error.to_string().ends_with("no file in this folder")), (ErrorKind::CannotOpen, true));
+    fs::create_dir(folder.path().join("inner")).unwrap();
+    let error = try_open(folder.path().to_str().unwrap()).unwrap_err();
+    assert!(error.to_string().ends_with("inner: this is a directory"), "{error}");
     let error = try_open("no/such/file.npy").unwrap_err();
     assert_eq!(error.to_string(), "no/such/file.npy: No such file or directory");
     assert_eq!(error.kind(), ErrorKind::CannotOpen);
@@ -225,7 +228,7 @@ fn labels_are_as_many_as_rows() {
 #[test]
 fn a_summary_counts_what_is_odd_and_finds_equal_rows() {
     let text = "0,0\n3,4\nnan,1\n3,4\n-0,0\ninf,-inf\n6,8\n3,4\n";
-    let summary = open_bytes("x.csv", text.as_bytes()).unwrap().summary();
+    let summary = open_bytes("x.csv", text.as_bytes()).unwrap().summary(&()).unwrap();
     assert_eq!((summary.nan.count, summary.nan.first), (1, vec![(2, 0)]));
     assert_eq!((summary.infinite.count, summary.infinite.first), (2, vec![(5, 0), (5, 1)]));
     assert_eq!(summary.zero_rows, [0, 4]);
@@ -237,7 +240,7 @@ fn a_summary_counts_what_is_odd_and_finds_equal_rows() {
 #[test]
 fn c5_vectordbbench_357_twenty_equal_rows_are_one_group() {
     let text: String = (0..100).map(|i| if i % 5 == 0 { "1,2\n".to_owned() } else { format!("{i},0\n") }).collect();
-    let equal = open_bytes("x.csv", text.as_bytes()).unwrap().summary().equal_rows;
+    let equal = open_bytes("x.csv", text.as_bytes()).unwrap().summary(&()).unwrap().equal_rows;
     assert_eq!((equal.groups, equal.rows, equal.largest), (1, 20, 20));
     assert_eq!(equal.largest_first, [0, 5, 10, 15, 20]);
 }
@@ -246,8 +249,8 @@ fn c5_vectordbbench_357_twenty_equal_rows_are_one_group() {
 fn rows_that_only_f64_tells_apart_are_counted() {
     let data: Vec<u8> = [1.0, 1.0 + 1e-12, 1.0, 2.0].into_iter().flat_map(f64::to_le_bytes).collect();
     let header = "{'descr': '<f8', 'fortran_order': False, 'shape': (4, 1), }";
-    let rounding = open_bytes("x.npy", &npy(header, &data)).unwrap().rounding().unwrap().unwrap();
-    assert_eq!((rounding.rounded_values, rounding.rows_made_equal), (1, 1));
+    let rounding = open_bytes("x.npy", &npy(header, &data)).unwrap().check(1 << 20, &()).unwrap().rounding.unwrap();
+    assert_eq!((rounding.rounded_values, rounding.rows_made_equal), (1, Some(1)));
 }
 
 #[test]

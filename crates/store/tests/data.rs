@@ -70,11 +70,11 @@ fn csv_of_the_2018_paper_has_names_of_label_numbers() {
         assert_eq!((matrix.n(), matrix.d()), (1962, d));
         let names = matrix.names().unwrap();
         assert_eq!((names.len(), names[0].as_str()), (1962, "40 115 122 138 158 167 172 212 219 261"));
-        matrix.validate().unwrap();
+        matrix.check(1 << 20, &()).unwrap();
     }
     let text = try_open("collell2018_iaprtc/TS_lang_biGRU.csv").unwrap().remove(0);
     assert_eq!(text.row(0, &mut Vec::new())[..3], [-1.2254, -0.704_125, 0.646_661]);
-    assert_eq!(text.summary().equal_rows.groups, 18);
+    assert_eq!(text.summary(&()).unwrap().equal_rows.groups, 18);
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn csv_of_the_2018_paper_has_names_of_label_numbers() {
 fn vectors_of_ann_benchmarks_are_read() {
     let words = try_open("wn_nouns_10k/glove50_f32.npy").unwrap().remove(0);
     assert_eq!((words.n(), words.d()), (10_000, 50));
-    words.validate().unwrap();
+    words.check(1 << 20, &()).unwrap();
     for (file, n, d) in [
         ("diskann/siftsmall_learn_256pts.fbin", 256, 128),
         ("siftsmall/queries.fvecs", 100, 128),
@@ -91,8 +91,7 @@ fn vectors_of_ann_benchmarks_are_read() {
     ] {
         let matrix = try_open(&format!("ann_small/{file}")).unwrap().remove(0);
         assert_eq!((matrix.n(), matrix.d()), (n, d), "{file}");
-        matrix.validate().unwrap();
-        let rounding = matrix.rounding().unwrap();
+        let rounding = matrix.check(1 << 20, &()).unwrap().rounding;
         assert!(rounding.is_none_or(|r| r.rounded_values == 0), "{file}: whole numbers below 2^24");
     }
 }

@@ -1,14 +1,29 @@
-//! Golden files with seeded faults: whatever the bytes, no panic, no hang, no wild allocation.
+//! Golden files with seeded faults: whatever the bytes, no panic, no hang, no allocation beyond the budget.
+//!
+//! `MNNO_MUTANTS` sets the number per format; the formats run one after the other, since memory is counted for the process.
 
 mod support;
 
+use std::collections::BTreeMap;
 use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use mnno_exact::Rows;
 use mnno_store::{Format, Io, OpenOptions, open};
+use peak_alloc::PeakAlloc;
 use support::fixtures;
 
+#[global_allocator]
+static MEMORY: PeakAlloc = PeakAlloc;
+
 const MUTANTS_PER_FORMAT: usize = 2000;
+/// What a mutant may take: this, the budget, and a multiple of its length.
+const FIXED: usize = 256 << 10;
+const BUDGET: u64 = 1 << 16;
+const TIMES_LENGTH: usize = 64;
+/// A mutant of a few KiB takes microseconds; this is a hang.
+const LONGEST: Duration = Duration::from_secs(20);
 
 /// xorshift64*.
 struct Random(u64);
@@ -26,9 +41,9 @@ impl Random {
     }
 }
 
-/// Breaks `bytes` in one to four places.
+/// Breaks `bytes` in one to three places.
 fn mutate(bytes: &mut Vec<u8>, random: &mut Random) {
-    for _ in 0..=random.below(4) {
+    for _ in 0..=random.below(3) {
         let at = random.below(bytes.len());
         match random.below(8) {
             0 => bytes.truncate(at),
@@ -62,86 +77,86 @@ fn mutate(bytes: &mut Vec<u8>, random: &mut Random) {
     }
 }
 
-fn survive(format: Format) {
-    let mut originals: Vec<_> = fs::read_dir(fixtures("golden"))
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|e| e == format.name()) && !path.ends_with("expected.tsv"))
-        .collect();
-    originals.sort();
-    let originals: Vec<Vec<u8>> = originals.iter().map(|path| fs::read(path).unwrap()).collect();
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("mutant").with_extension(format.name());
-    let mut random = Random(0x9E37_79B9_7F4A_7C15);
-    let mut opened = 0;
-    for mutant in 0..MUTANTS_PER_FORMAT {
-        let mut bytes = originals[mutant % originals.len()].clone();
-        mutate(&mut bytes, &mut random);
-        fs::write(&path, &bytes).unwrap();
-        let suffix = ["", "", "::*", "::layers::1", "::text"][random.below(5)];
-        let io = if mutant % 2 == 0 { Io::Map } else { Io::Read };
-        let options = OpenOptions { io, format: Some(format), memory: 1 << 20, ..OpenOptions::default() };
-        let matrices = match open(&format!("{}{suffix}", path.display()), &options) {
-            Ok(matrices) => matrices,
-            Err(error) => {
-                let text = error.to_string();
-                assert!(text.starts_with(path.to_str().unwrap()) && !text.contains('\n'), "{text}");
-                continue;
-            }
-        };
-        for matrix in matrices {
-            opened += 1;
-            assert!(matrix.d() == 0 || matrix.n() <= bytes.len(), "{} x {}", matrix.n(), matrix.d());
-            if let Some(last) = matrix.n().checked_sub(1) {
-                assert_eq!(matrix.row(last, &mut Vec::new()).len(), matrix.d());
-            }
-            let summary = matrix.summary();
-            let good = matrix.validate().is_ok();
-            assert!(!good || summary.nan.count + summary.infinite.count == 0);
-            assert_eq!(matrix.rounding().is_ok(), good || matrix.element().widens_exactly());
-            assert!(matrix.d() == 0 || matrix.zero_rows() == summary.zero_rows);
-            matrix.fingerprint();
+/// Golden files by format, as `expected.tsv` names them.
+fn originals() -> BTreeMap<String, Vec<Vec<u8>>> {
+    let table = fs::read_to_string(fixtures("golden").join("expected.tsv")).unwrap();
+    let mut originals: BTreeMap<String, BTreeMap<PathBuf, Vec<u8>>> = BTreeMap::new();
+    for line in table.lines() {
+        let mut fields = line.split('\t');
+        let (argument, format) = (fields.next().unwrap(), fields.next().unwrap());
+        let path = fixtures("golden").join(argument.split("::").next().unwrap());
+        if path.is_file() {
+            let bytes = fs::read(&path).unwrap();
+            originals.entry(format.to_owned()).or_default().insert(path, bytes);
         }
     }
-    assert!(opened > MUTANTS_PER_FORMAT / 100, "too few mutants of {format} open to test what follows: {opened}");
+    originals.into_iter().map(|(format, files)| (format, files.into_values().collect())).collect()
+}
+
+/// Uses a mutant as a program would; returns how many matrices it gave.
+fn use_mutant(path: &Path, suffix: &str, format: Format, io: Io, length: usize) -> usize {
+    let options = OpenOptions { io, format: Some(format), memory: BUDGET, ..OpenOptions::default() };
+    let matrices = match open(&format!("{}{suffix}", path.display()), &options) {
+        Ok(matrices) => matrices,
+        Err(error) => {
+            let text = error.to_string();
+            assert!(text.starts_with(path.to_str().unwrap()) && !text.contains('\n'), "{text}");
+            return 0;
+        }
+    };
+    for matrix in &matrices {
+        assert!(matrix.held_bytes() <= BUDGET, "{} bytes held", matrix.held_bytes());
+        assert!(matrix.d() == 0 || matrix.n() <= length, "{} x {}", matrix.n(), matrix.d());
+        if let Some(last) = matrix.n().checked_sub(1) {
+            assert_eq!(matrix.row(last, &mut Vec::new()).len(), matrix.d());
+        }
+        matrix.fingerprint();
+        match matrix.check(BUDGET, &()) {
+            // Rows without columns may be more than memory could list.
+            Ok(check) if matrix.d() > 0 => {
+                let summary = matrix.summary(&()).unwrap();
+                assert_eq!(summary.nan.count + summary.infinite.count, 0);
+                assert_eq!(check.zero_rows.len(), summary.zero_rows.len());
+            }
+            Ok(_) => {}
+            Err(error) => assert!(error.to_string().contains("row"), "{error}"),
+        }
+    }
+    matrices.len()
 }
 
 #[test]
-fn npy() {
-    survive(Format::Npy);
-}
-
-#[test]
-fn npz() {
-    survive(Format::Npz);
-}
-
-#[test]
-fn csv() {
-    survive(Format::Csv);
-}
-
-#[test]
-fn tsv() {
-    survive(Format::Tsv);
-}
-
-#[test]
-fn fvecs() {
-    survive(Format::Fvecs);
-}
-
-#[test]
-fn ivecs() {
-    survive(Format::Ivecs);
-}
-
-#[test]
-fn fbin() {
-    survive(Format::Fbin);
-}
-
-#[test]
-fn ibin() {
-    survive(Format::Ibin);
+fn no_mutant_of_any_format_does_harm() {
+    let count = std::env::var("MNNO_MUTANTS").map_or(MUTANTS_PER_FORMAT, |count| count.parse().unwrap());
+    let folder = tempfile::tempdir().unwrap();
+    let originals = originals();
+    for format in Format::ALL {
+        let originals = &originals[format.name()];
+        let path = folder.path().join("mutant").with_extension(format.name());
+        let mut random = Random(0x9E37_79B9_7F4A_7C15);
+        let (mut opened, mut most) = (0, 0);
+        for mutant in 0..count {
+            let mut bytes = originals[mutant % originals.len()].clone();
+            mutate(&mut bytes, &mut random);
+            fs::write(&path, &bytes).unwrap();
+            let suffix = ["", "", "", "::*", "::layers::1", "::x"][random.below(6)];
+            let io = if mutant % 2 == 0 { Io::Map } else { Io::Read };
+            let length = bytes.len();
+            drop(bytes);
+            let started = Instant::now();
+            MEMORY.reset_peak_usage();
+            let before = MEMORY.current_usage();
+            opened += use_mutant(&path, suffix, format, io, length);
+            let taken = MEMORY.peak_usage() - before;
+            let allowed = FIXED + BUDGET as usize + TIMES_LENGTH * length;
+            let took = started.elapsed();
+            assert!(
+                taken <= allowed && took < LONGEST,
+                "mutant {mutant} of {format}: {taken} bytes, {allowed} allowed; {took:?}"
+            );
+            most = most.max(taken);
+        }
+        println!("{format}: {count} mutants, {opened} matrices opened, at most {most} bytes");
+        assert!(opened > count / 100, "too few mutants of {format} open to test what follows: {opened}");
+    }
 }

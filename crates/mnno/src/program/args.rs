@@ -9,10 +9,12 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use mnno::Metric;
 use mnno::store::{Format, Io};
 
+use super::budget::LEAST;
+
 /// Do two sets of vectors describe the same neighbourhoods?
 ///
-/// A FILE is PATH[::NAME][::LAYER]: NAME a member of an npz, LAYER a layer of an array [n, layers, d] (from 0), or * for
-/// all of them.
+/// A FILE is PATH[::NAME][::LAYER]: NAME a member of an npz, safetensors or mat file, LAYER a layer of an array
+/// [n, layers, d] (from 0), or * for all of them. PATH is a file, a folder of part files, or @LIST, a text file that lists them.
 #[derive(Debug, Parser)]
 #[command(name = "mnno", version, max_term_width = 110)]
 #[command(
@@ -32,6 +34,8 @@ pub(crate) enum Command {
     Knn(Knn),
     /// Measure how much of their neighbourhoods two or more spaces share (mNNO)
     Compare(Compare),
+    /// Write the vectors of a file in another format
+    Convert(Convert),
 }
 
 #[derive(Debug, Args)]
@@ -86,8 +90,27 @@ pub(crate) struct Knn {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct Convert {
+    /// The vectors to be converted
+    #[arg(value_name = "IN")]
+    pub(crate) input_file: String,
+    /// Output, in the format of its extension: npy, npz, safetensors, csv, tsv, fvecs, bvecs, ivecs, fbin, u8bin, i8bin, ibin,
+    /// mat, txt (glove), vec (word2vec text) or bin (word2vec binary)
+    #[arg(value_name = "OUT")]
+    pub(crate) output: PathBuf,
+    /// Write this format, whatever the extension
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) to: Option<Format>,
+    #[command(flatten)]
+    pub(crate) input: Input,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct Compare {
-    /// Two or more feature files of the same rows in the same order
+    /// Two or more feature files of the same rows, in the same order unless they are joined
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<String>,
     /// Neighbours per row
@@ -99,6 +122,9 @@ pub(crate) struct Compare {
     /// The self rule of a publication: collell2018 is --self include, and nothing else
     #[arg(long, value_enum, conflicts_with = "self_rule")]
     pub(crate) preset: Option<Preset>,
+    /// Pair rows of the same name, whatever their order and number, and not those at the same place
+    #[arg(long, value_enum)]
+    pub(crate) join: Option<Join>,
     /// Permutations of the pairing behind p; 0 leaves p out
     #[arg(long, default_value_t = 999, value_name = "COUNT")]
     pub(crate) permutations: u32,
@@ -146,9 +172,16 @@ pub(crate) struct Input {
     /// Map files into memory, or read them whole (immune to changes by others meanwhile)
     #[arg(long, value_enum, default_value_t)]
     pub(crate) io: IoRule,
-    /// Most memory for data that must be unpacked or parsed, such as 512M or 4G
+    /// Most memory for everything that is not a mapped file, such as 512M or 4G; at least 64M
     #[arg(long, default_value = "4G", value_name = "SIZE", value_parser = parse_size)]
     pub(crate) memory: u64,
+}
+
+/// What tells which rows of several files belong together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Join {
+    /// Their names; rows whose names are not in every file are left out
+    Name,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -235,7 +268,8 @@ fn parse_size(text: &str) -> Result<u64, String> {
         _ => return Err(format!("unknown unit '{unit}': expected K, M, G or T (powers of 1024)")),
     };
     let count: u64 = digits.parse().map_err(|_| "expected a size such as 512M or 4G".to_owned())?;
-    count.checked_mul(1 << shift).ok_or_else(|| format!("{text} is more than can be addressed"))
+    let size: u64 = count.checked_mul(1 << shift).ok_or_else(|| format!("{text} is more than can be addressed"))?;
+    if size < LEAST { Err("expected at least 64M: the program itself takes some of it".to_owned()) } else { Ok(size) }
 }
 
 #[cfg(test)]
@@ -250,11 +284,11 @@ mod tests {
 
     #[test]
     fn sizes_are_powers_of_1024() {
-        assert_eq!(parse_size("512"), Ok(512));
-        assert_eq!(parse_size("3k"), Ok(3 << 10));
+        assert_eq!(parse_size("67108864"), Ok(64 << 20));
+        assert_eq!(parse_size("65536k"), Ok(64 << 20));
         assert_eq!(parse_size("4GiB"), Ok(4 << 30));
         assert_eq!(parse_size("1TB"), Ok(1 << 40));
-        for bad in ["", "G", "4X", "-1", "99999999999T", "1.5G"] {
+        for bad in ["", "G", "4X", "-1", "63M", "99999999999T", "1.5G"] {
             assert!(parse_size(bad).is_err(), "{bad}");
         }
     }

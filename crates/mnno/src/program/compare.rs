@@ -6,12 +6,16 @@ use mnno::{Exclude, Neighbours, Search};
 use serde::Serialize;
 
 use super::args::{Compare, Preset, SearchArgs, SelfRule, spelled};
+use super::budget::Budget;
 use super::failure::Failure;
 use super::inputs::{self, Checked};
+use super::pairing::{self, Pairing, without_zero_rows};
 use super::progress::{Interruption, Progress};
 use super::report::{self, InputReport, counted};
 use super::searcher;
 
+/// What a thread takes for each row while it permutes the pairing, with what the overlap holds.
+const BYTES_PER_PERMUTED_ROW: u64 = 12;
 /// Above this share of tied rows the tie rule has a say in the result.
 const TIES_WORTH_A_WARNING: f64 = 0.01;
 
@@ -36,6 +40,8 @@ struct Conventions {
     zero: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     preset: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    join: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     rows: Option<[usize; 2]>,
     permutations: u32,
@@ -66,27 +72,33 @@ pub(crate) fn run(args: &Compare, interruption: &Interruption) -> Result<(), Fai
         SelfRule::Exclude => measures::SelfRule::Exclude,
         SelfRule::Include => measures::SelfRule::Include,
     };
-    let inputs = inputs::open_checked(&args.files, &inputs::open_options(&args.input, None), interruption)?;
+    let mut budget = Budget::new(args.input.memory);
+    let options = inputs::open_options(&args.input, None);
+    let inputs = inputs::open_checked(&args.files, &options, &mut budget, interruption)?;
     if inputs.len() < 2 {
         return Err(Failure::usage("compare needs two or more matrices, and was given one")
             .hint("give a second file, or ::* to compare all layers of an array [n, layers, d]"));
     }
     let mut per_row = None;
     if let Some(path) = &args.per_row {
-        searcher::refuse_input_as_output(path, &inputs, None)?;
+        searcher::refuse_input_as_output(path, inputs.iter().map(|i| &i.matrix), None)?;
         per_row = Some(AtomicFile::create(path)?);
     }
-    check_rows_correspond(&inputs)?;
-    let matrices: Vec<_> = inputs.iter().map(|i| &i.matrix).collect();
-    let keep = inputs::usable_rows(&matrices, args.search.metric, args.search.zero)?;
-    let file_rows = inputs[0].matrix.n();
-    let n = keep.as_ref().map_or(file_rows, Vec::len);
-    measures::check_k(n, args.k, rule).map_err(|e| k_failure(&e, file_rows - n))?;
+    let Pairing { rows, left_out } = pairing::pair(&inputs, args.join, &mut budget)?;
+    let paired: Vec<_> = inputs.iter().collect();
+    let (rows, dropped) = without_zero_rows(&paired, rows, args.search.metric, args.search.zero)?;
+    let n = rows[0].as_ref().map_or(inputs[0].matrix.n(), Vec::len);
+    budget.take(4 * rows.iter().flatten().map(Vec::len).sum::<usize>() as u64, "the list of rows to compare")?;
+    measures::check_k(n, args.k, rule).map_err(|e| k_failure(&e, dropped))?;
 
     let mut lists = Vec::new();
-    for (space, input) in inputs.iter().enumerate() {
-        lists.push(search(args, input, keep.as_deref(), self_rule, space, interruption)?);
+    for (space, (input, rows)) in inputs.iter().zip(&rows).enumerate() {
+        let found = search(args, input, rows.as_deref(), self_rule, space, &budget, interruption)?;
+        budget.take(Neighbours::memory(n, args.k), "the lists of all files")?;
+        lists.push(found);
     }
+    let threads = searcher::threads(args.search.threads) as u64;
+    budget.take(n as u64 * BYTES_PER_PERMUTED_ROW * threads, "permuting the pairing")?;
     let mut overlaps = Vec::new();
     let mut results = Vec::new();
     for a in 0..lists.len() {
@@ -97,11 +109,12 @@ pub(crate) fn run(args: &Compare, interruption: &Interruption) -> Result<(), Fai
         }
     }
     let mut input_reports: Vec<_> = inputs.iter().map(InputReport::new).collect();
-    for (report, lists) in input_reports.iter_mut().zip(&lists) {
+    for ((report, lists), left_out) in input_reports.iter_mut().zip(&lists).zip(left_out) {
         report.tied_at_k = Some(lists.tied_rows());
+        report.left_out = args.join.map(|_| left_out);
     }
     if let Some(file) = &mut per_row {
-        let written = write_per_row(file, &inputs, keep.as_deref(), &results, &overlaps);
+        let written = write_per_row(file, &inputs[0], rows[0].as_deref(), &results, &overlaps);
         written.map_err(|e| WriteError::io(file.path(), e.into()))?;
     }
     for input in &inputs {
@@ -116,7 +129,7 @@ pub(crate) fn run(args: &Compare, interruption: &Interruption) -> Result<(), Fai
         version: env!("CARGO_PKG_VERSION"),
         conventions: conventions(args, self_rule),
         inputs: input_reports,
-        dropped_rows: file_rows - n,
+        dropped_rows: dropped,
         results,
         per_row: args.per_row.as_ref().map(|p| p.display().to_string()),
     };
@@ -131,46 +144,11 @@ fn conventions(args: &Compare, self_rule: SelfRule) -> Conventions {
         ties: spelled(&ties),
         zero: spelled(&zero),
         preset: args.preset.as_ref().map(spelled),
+        join: args.join.as_ref().map(spelled),
         rows: args.input.rows.as_ref().map(|r| [r.start, r.end]),
         permutations: args.permutations,
         seed,
     }
-}
-
-/// Rows are paired by position: the files need as many rows and, where they have names, the same ones.
-fn check_rows_correspond(inputs: &[Checked]) -> Result<(), Failure> {
-    let first = &inputs[0];
-    for other in &inputs[1..] {
-        let (n, m) = (first.matrix.n(), other.matrix.n());
-        if n != m {
-            return Err(Failure::bad_data(format!(
-                "{}: {}, but {} has {n}: compare pairs rows by position",
-                other.name(),
-                counted(m, "row"),
-                first.name()
-            ))
-            .hint("--rows A..B takes the same range of every file"));
-        }
-    }
-    let mut named: Option<(&Checked, &[String])> = None;
-    for input in inputs {
-        let Some(names) = input.matrix.names() else { continue };
-        if let Some((first, expected)) = named
-            && let Some(row) = (0..names.len()).find(|&i| names[i] != expected[i])
-        {
-            return Err(Failure::bad_data(format!(
-                "{}: row {} (from 0) is named '{}', but in {} it is '{}'",
-                input.name(),
-                row + input.matrix.rows_offset(),
-                report::shown(&names[row]),
-                first.name(),
-                report::shown(&expected[row])
-            ))
-            .hint("compare pairs rows by position: bring the files into the same order, or drop the names"));
-        }
-        named = named.or(Some((input, names)));
-    }
-    Ok(())
 }
 
 fn k_failure(error: &MeasureError, dropped: usize) -> Failure {
@@ -188,14 +166,15 @@ fn search(
     keep: Option<&[u32]>,
     self_rule: SelfRule,
     space: usize,
+    budget: &Budget,
     interruption: &Interruption,
 ) -> Result<Neighbours, Failure> {
     let progress = Progress::new(input.name(), "million pairs", interruption);
     let exclude = if self_rule == SelfRule::Exclude { Exclude::SameIndex } else { Exclude::None };
-    let search = Search::new(args.search.metric, args.k).exclude(exclude).observer(&progress);
+    let search = Search::new(args.search.metric, args.k).exclude(exclude).memory(budget.left()).observer(&progress);
     let search = searcher::configure(search, &args.search, space as u64)?;
     inputs::with_rows(&input.matrix, keep, |rows| search.self_join(rows))
-        .map_err(|e| inputs::search_failure(e, input.name(), input.name()))
+        .map_err(|e| inputs::search_failure(e, input.name(), input.name(), args.k, budget))
 }
 
 fn compare_pair(
@@ -231,23 +210,23 @@ fn compare_pair(
     Ok((report, overlap))
 }
 
-/// A line per row: its number in the file, its name where there is one, and its shared neighbours for every pair.
+/// A line per row: its number in the first file, its name where that has names, and its shared neighbours for every pair.
 fn write_per_row(
     file: &mut AtomicFile,
-    inputs: &[Checked],
-    keep: Option<&[u32]>,
+    first: &Checked,
+    rows: Option<&[u32]>,
     results: &[PairReport],
     overlaps: &[Overlap],
 ) -> csv::Result<()> {
-    let names = inputs.iter().find_map(|i| i.matrix.names());
-    let offset = inputs[0].matrix.rows_offset();
+    let names = first.matrix.names();
+    let offset = first.matrix.rows_offset();
     let mut csv = csv::Writer::from_writer(file);
     let mut header = vec!["row".to_owned()];
     header.extend(names.map(|_| "name".to_owned()));
     header.extend(results.iter().map(|r| format!("shared_{}_{}", r.a, r.b)));
     csv.write_record(&header)?;
     for i in 0..results[0].n {
-        let row = keep.map_or(i, |keep| keep[i] as usize);
+        let row = rows.map_or(i, |rows| rows[i] as usize);
         let mut record = vec![(row + offset).to_string()];
         record.extend(names.map(|names| names[row].clone()));
         record.extend(overlaps.iter().map(|o| o.counts()[i].to_string()));
@@ -264,10 +243,11 @@ fn text(report: &Report, args: &Compare) -> String {
         text += &format!("[{i}] {}\n", input.line());
     }
     text += &format!(
-        "\n{}, self {}d, ties by {}; {} each, {} per row\n\n",
+        "\n{}, self {}d, ties by {}{}; {} each, {} per row\n\n",
         c.metric,
         c.self_rule,
         c.ties.replace('-', " "),
+        c.join.as_ref().map_or(String::new(), |what| format!(", rows joined by {what}")),
         counted(first.n, "row"),
         counted(first.k, "neighbour")
     );
@@ -310,6 +290,11 @@ fn text(report: &Report, args: &Compare) -> String {
                 input.path,
                 100.0 * tied as f64 / first.n as f64
             ));
+        }
+    }
+    for (i, input) in report.inputs.iter().enumerate() {
+        if let Some(left_out) = input.left_out.filter(|&count| count > 0) {
+            text += &format!("[{i}] {} left out: not in every file under that name.\n", counted(left_out, "row"));
         }
     }
     if report.dropped_rows > 0 {

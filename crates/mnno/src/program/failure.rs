@@ -46,6 +46,9 @@ impl Failure {
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
+        if error.kind() == ErrorKind::Interrupted {
+            return Self::interrupted();
+        }
         let code = match error.kind() {
             ErrorKind::Usage => code::USAGE,
             ErrorKind::CannotOpen => code::CANNOT_OPEN,
@@ -58,6 +61,9 @@ impl From<StoreError> for Failure {
 
 impl From<WriteError> for Failure {
     fn from(error: WriteError) -> Self {
+        if matches!(error, WriteError::Interrupted) {
+            return Self::interrupted();
+        }
         Self { code: code::CANNOT_WRITE, message: error.to_string(), hint: error.hint() }
     }
 }

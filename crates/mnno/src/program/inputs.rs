@@ -1,18 +1,18 @@
 //! Files opened, checked, and narrowed to the rows that can be used.
 
-use mnno::store::{Matrix, OpenOptions, Rounding};
-use mnno::{Metric, Rows, SearchError, Side, Subset};
+use mnno::store::{Check, Matrix, OpenOptions};
+use mnno::{Rows, SearchError, Side, Subset};
 
-use super::args::{Input, ZeroRule};
+use super::args::Input;
+use super::budget::Budget;
 use super::failure::Failure;
-use super::progress::Interruption;
+use super::progress::{Interruption, Progress};
 
 /// One matrix of the command line, free of NaN and infinities.
 #[derive(Debug)]
 pub(crate) struct Checked {
     pub(crate) matrix: Matrix,
-    /// What converting its values to f32 did, where that is not exact.
-    pub(crate) rounding: Option<Rounding>,
+    pub(crate) check: Check,
 }
 
 impl Checked {
@@ -21,16 +21,17 @@ impl Checked {
     }
 }
 
-/// Opens the matrices of each argument (a file with all its layers is several) and checks every value.
+/// Opens the matrices of each argument (a file with all its layers is several) and checks every value. What they hold in
+/// memory is taken from the budget.
 pub(crate) fn open_checked(
     arguments: &[String],
     options: &OpenOptions,
+    budget: &mut Budget,
     interruption: &Interruption,
 ) -> Result<Vec<Checked>, Failure> {
     let mut inputs = Vec::new();
     for argument in arguments {
-        for matrix in mnno::store::open(argument, options)? {
-            interruption.check()?;
+        for matrix in open(argument, options, budget)? {
             if matrix.n() == 0 || matrix.d() == 0 {
                 let (n, d) = (matrix.n(), matrix.d());
                 let what = if n == 0 { "no rows" } else { "no columns" };
@@ -39,12 +40,21 @@ pub(crate) fn open_checked(
                     matrix.display_name()
                 )));
             }
-            matrix.validate()?;
-            let rounding = matrix.rounding()?;
-            inputs.push(Checked { matrix, rounding });
+            let progress = Progress::new(&format!("check {}", matrix.display_name()), "rows", interruption);
+            let check = matrix.check(budget.left(), &progress)?;
+            budget.take(4 * check.zero_rows.len() as u64, "the list of zero rows")?;
+            inputs.push(Checked { matrix, check });
         }
     }
     Ok(inputs)
+}
+
+/// Opens the matrices of an argument, which share what they hold in memory.
+pub(crate) fn open(argument: &str, options: &OpenOptions, budget: &mut Budget) -> Result<Vec<Matrix>, Failure> {
+    let options = OpenOptions { memory: budget.left(), ..options.clone() };
+    let matrices = mnno::store::open(argument, &options)?;
+    budget.take(matrices[0].held_bytes(), argument)?;
+    Ok(matrices)
 }
 
 /// The store's options for the command line's.
@@ -52,36 +62,10 @@ pub(crate) fn open_options(input: &Input, labels: Option<&std::path::PathBuf>) -
     OpenOptions {
         io: input.io.into(),
         format: input.format,
-        memory: input.memory,
         rows: input.rows.clone(),
         labels: labels.cloned(),
+        ..OpenOptions::default()
     }
-}
-
-/// The rows to use when some may have to be dropped; none means all of them.
-pub(crate) fn usable_rows(matrices: &[&Matrix], metric: Metric, zero: ZeroRule) -> Result<Option<Vec<u32>>, Failure> {
-    if metric != Metric::Cosine {
-        return Ok(None);
-    }
-    let mut dropped = std::collections::BTreeSet::new();
-    for matrix in matrices {
-        let zeros = matrix.zero_rows();
-        if let (Some(&row), ZeroRule::Error) = (zeros.first(), zero) {
-            let also = if zeros.len() > 1 { format!(" (and {} more)", zeros.len() - 1) } else { String::new() };
-            let row = row + matrix.rows_offset();
-            return Err(Failure::bad_data(format!(
-                "{}: row {row} (from 0) is a zero vector{also}: it has no direction, so its cosine is undefined",
-                matrix.display_name()
-            ))
-            .hint("--zero drop leaves such rows out of every file; --metric euclidean needs no direction"));
-        }
-        dropped.extend(zeros);
-    }
-    if dropped.is_empty() {
-        return Ok(None);
-    }
-    let n = matrices.iter().map(|m| m.n()).max().unwrap_or(0);
-    Ok(Some((0..n).filter(|i| !dropped.contains(i)).map(|i| i as u32).collect()))
 }
 
 /// Calls `search` with the rows that are left of a matrix.
@@ -93,7 +77,7 @@ pub(crate) fn with_rows<T>(matrix: &Matrix, keep: Option<&[u32]>, search: impl F
 }
 
 /// A search's error, with the files' names in place of its sides.
-pub(crate) fn search_failure(error: SearchError, base: &str, queries: &str) -> Failure {
+pub(crate) fn search_failure(error: SearchError, base: &str, queries: &str, k: usize, budget: &Budget) -> Failure {
     let file = |side| if side == Side::Base { base } else { queries };
     match error {
         SearchError::Interrupted => Failure::interrupted(),
@@ -102,6 +86,10 @@ pub(crate) fn search_failure(error: SearchError, base: &str, queries: &str) -> F
         }
         SearchError::NonFinite { side, row, column, value } => {
             Failure::bad_data(format!("{}: row {row}, column {column} (both from 0) is {value}", file(side)))
+        }
+        SearchError::Memory { needed, .. } => {
+            let what = format!("a search for {k} neighbours of each row of {queries}");
+            budget.exceeded(needed, &what).hint("choose a smaller -k, or raise --memory")
         }
         other => Failure::bad_data(format!("{base}: {other}")),
     }

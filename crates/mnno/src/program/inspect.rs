@@ -2,13 +2,14 @@
 
 use std::collections::HashSet;
 
-use mnno::store::{Matrix, Positions, Summary};
+use mnno::store::{ErrorKind, Matrix, Positions, SUMMARY_BYTES_PER_ROW, Summary};
 use serde::Serialize;
 
 use super::args::Inspect;
+use super::budget::Budget;
 use super::failure::Failure;
 use super::inputs;
-use super::progress::Interruption;
+use super::progress::{Interruption, Progress};
 use super::report::{self, RoundingReport, counted};
 
 /// Rows and names that are shown; all are counted.
@@ -91,9 +92,9 @@ pub(crate) fn run(args: &Inspect, interruption: &Interruption) -> Result<(), Fai
     let options = inputs::open_options(&args.input, args.labels.as_ref());
     let mut reports = Vec::new();
     for argument in &args.files {
-        for matrix in mnno::store::open(argument, &options)? {
-            interruption.check()?;
-            let report = describe(&matrix);
+        let mut budget = Budget::new(args.input.memory);
+        for matrix in inputs::open(argument, &options, &mut budget)? {
+            let report = describe(&matrix, &budget, interruption)?;
             matrix.verify_unchanged()?;
             reports.push(report);
         }
@@ -105,9 +106,19 @@ pub(crate) fn run(args: &Inspect, interruption: &Interruption) -> Result<(), Fai
     }
 }
 
-fn describe(matrix: &Matrix) -> FileReport {
-    let Summary { nan, infinite, zero_rows, norms, equal_rows } = matrix.summary();
-    FileReport {
+fn describe(matrix: &Matrix, budget: &Budget, interruption: &Interruption) -> Result<FileReport, Failure> {
+    let needed = (matrix.n() as u64).saturating_mul(SUMMARY_BYTES_PER_ROW);
+    if matrix.d() > 0 && needed > budget.left() {
+        return Err(budget.exceeded(needed, "telling equal rows apart"));
+    }
+    let progress = Progress::new(&format!("inspect {}", matrix.display_name()), "rows", interruption);
+    let Summary { nan, infinite, zero_rows, norms, equal_rows } = matrix.summary(&progress)?;
+    // NaN and values beyond f32 have no rounding, and lines of their own.
+    let rounding = match matrix.check(budget.left(), &progress) {
+        Err(error) if error.kind() == ErrorKind::Interrupted => return Err(error.into()),
+        check => check.ok().and_then(|check| check.rounding),
+    };
+    Ok(FileReport {
         path: matrix.display_name().to_owned(),
         format: matrix.format().to_string(),
         rows: matrix.n(),
@@ -125,8 +136,7 @@ fn describe(matrix: &Matrix) -> FileReport {
             distinct: labels.iter().flatten().collect::<HashSet<_>>().len(),
             most_per_row: labels.iter().map(Vec::len).max().unwrap_or(0),
         }),
-        // NaN and values beyond f32 have no rounding, and lines of their own.
-        rounding: matrix.rounding().ok().flatten().map(RoundingReport::from),
+        rounding: rounding.map(RoundingReport::from),
         norms: norms.map(|[min, median, max]| NormReport { min, median, max }),
         nan: nan.into(),
         infinite: infinite.into(),
@@ -137,7 +147,7 @@ fn describe(matrix: &Matrix) -> FileReport {
             largest: equal_rows.largest,
             largest_first: equal_rows.largest_first,
         },
-    }
+    })
 }
 
 fn text(f: &FileReport) -> String {
@@ -158,8 +168,7 @@ fn text(f: &FileReport) -> String {
         lines.push(("labels", format!("{} distinct, at most {} per row", labels.distinct, labels.most_per_row)));
     }
     if let Some(r) = &f.rounding {
-        let text = format!("{} values, {} distinct rows became equal", r.rounded_values, r.rows_made_equal);
-        lines.push(("rounded", text));
+        lines.push(("rounded", r.text()));
     }
     if let Some(n) = &f.norms {
         lines.push(("norms", format!("min {:.6}, median {:.6}, max {:.6}", n.min, n.median, n.max)));

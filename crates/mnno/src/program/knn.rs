@@ -2,15 +2,17 @@
 
 use std::collections::HashMap;
 
-use mnno::store::output::{AtomicFile, Lists, Written, list_paths, prepare_lists};
+use mnno::store::output::{AtomicFile, Lists, list_paths, prepare_lists};
 use mnno::{Exclude, Metric, NO_NEIGHBOUR, Neighbours, Search};
 use serde::Serialize;
 
 use super::args::{Knn, SearchArgs, SelfRule, spelled};
+use super::budget::Budget;
 use super::failure::Failure;
 use super::inputs::{self, Checked};
+use super::pairing::without_zero_rows;
 use super::progress::{Interruption, Progress};
-use super::report::{self, InputReport, counted};
+use super::report::{self, InputReport, OutputReport, counted};
 use super::searcher;
 
 #[derive(Serialize)]
@@ -44,20 +46,6 @@ struct Conventions {
     seed: u64,
 }
 
-#[derive(Serialize)]
-struct OutputReport {
-    path: String,
-    what: &'static str,
-    shape: Vec<usize>,
-    dtype: &'static str,
-}
-
-impl From<Written> for OutputReport {
-    fn from(w: Written) -> Self {
-        Self { path: w.path.display().to_string(), what: w.what, shape: w.shape, dtype: w.dtype }
-    }
-}
-
 pub(crate) fn run(args: &Knn, interruption: &Interruption) -> Result<(), Failure> {
     let SearchArgs { metric, ties, zero, seed, .. } = args.search;
     if args.distance && metric != Metric::Cosine {
@@ -71,18 +59,18 @@ pub(crate) fn run(args: &Knn, interruption: &Interruption) -> Result<(), Failure
     let mut files = vec![args.base.clone()];
     files.extend(args.queries.clone());
     let options = inputs::open_options(&args.input, args.labels.as_ref());
-    let inputs = inputs::open_checked(&files, &options, interruption)?;
+    let mut budget = Budget::new(args.input.memory);
+    let inputs = inputs::open_checked(&files, &options, &mut budget, interruption)?;
     if inputs.len() != files.len() {
         return Err(Failure::usage("knn searches one matrix").hint("name one layer in place of ::*"));
     }
     for path in list_paths(&args.output)? {
-        searcher::refuse_input_as_output(&path, &inputs, args.labels.as_deref())?;
+        searcher::refuse_input_as_output(&path, inputs.iter().map(|i| &i.matrix), args.labels.as_deref())?;
         // Made and dropped: a folder that takes no files is found before the search, not after it.
         AtomicFile::create(&path)?;
     }
-    check_memory(args, &inputs)?;
     let (base, queries) = (&inputs[0], &inputs[inputs.len() - 1]);
-    let found = search(args, base, queries, interruption)?;
+    let found = search(args, base, queries, &mut budget, interruption)?;
 
     let lists = Lists {
         n: queries.matrix.n(),
@@ -124,21 +112,6 @@ pub(crate) fn run(args: &Knn, interruption: &Interruption) -> Result<(), Failure
     if args.json { report::print_json(&report) } else { report::print(&text(&report)) }
 }
 
-/// Lists of more places than the budget holds are a mistake in `-k`.
-fn check_memory(args: &Knn, inputs: &[Checked]) -> Result<(), Failure> {
-    const BYTES_PER_PLACE: u128 = 28;
-    let queries = inputs[inputs.len() - 1].matrix.n();
-    let needed = queries as u128 * args.k as u128 * BYTES_PER_PLACE;
-    if needed <= u128::from(args.input.memory) {
-        return Ok(());
-    }
-    Err(Failure::usage(format!(
-        "{queries} lists of {} neighbours need {needed} bytes of memory, more than the budget of {}",
-        args.k, args.input.memory
-    ))
-    .hint("choose a smaller -k, or raise --memory"))
-}
-
 fn score_name(metric: Metric, distance: bool) -> &'static str {
     match metric {
         Metric::Cosine if distance => "cosine distance, 1 - similarity",
@@ -157,13 +130,19 @@ struct Found {
     dropped: usize,
 }
 
-fn search(args: &Knn, base: &Checked, queries: &Checked, interruption: &Interruption) -> Result<Found, Failure> {
+fn search(
+    args: &Knn,
+    base: &Checked,
+    queries: &Checked,
+    budget: &mut Budget,
+    interruption: &Interruption,
+) -> Result<Found, Failure> {
     let SearchArgs { metric, zero, .. } = args.search;
-    let keep_base = inputs::usable_rows(&[&base.matrix], metric, zero)?;
-    let keep_queries = match args.queries {
-        None => keep_base.clone(),
-        Some(_) => inputs::usable_rows(&[&queries.matrix], metric, zero)?,
-    };
+    let usable = |input| without_zero_rows(&[input], vec![None], metric, zero).map(|(mut rows, _)| rows.remove(0));
+    let keep_base = usable(base)?;
+    let keep_queries = if args.queries.is_none() { keep_base.clone() } else { usable(queries)? };
+    let kept = keep_base.iter().chain(&keep_queries).map(Vec::len).sum::<usize>();
+    budget.take(4 * kept as u64, "the list of rows without zeros")?;
     let groups;
     let exclude = if args.exclude_same_label {
         groups = groups_of(base, keep_base.as_deref());
@@ -174,12 +153,12 @@ fn search(args: &Knn, base: &Checked, queries: &Checked, interruption: &Interrup
         Exclude::None
     };
     let progress = Progress::new("search", "million pairs", interruption);
-    let search = Search::new(metric, args.k).exclude(exclude).observer(&progress);
+    let search = Search::new(metric, args.k).exclude(exclude).memory(budget.left()).observer(&progress);
     let search = searcher::configure(search, &args.search, 0)?;
     let lists = inputs::with_rows(&base.matrix, keep_base.as_deref(), |b| {
         inputs::with_rows(&queries.matrix, keep_queries.as_deref(), |q| search.queries(b, q))
     })
-    .map_err(|e| inputs::search_failure(e, base.name(), queries.name()))?;
+    .map_err(|e| inputs::search_failure(e, base.name(), queries.name(), args.k, budget))?;
     drop(progress);
     Ok(in_file_numbers(args, &lists, base, queries, keep_base.as_deref(), keep_queries.as_deref()))
 }
@@ -263,8 +242,7 @@ fn text(report: &Report) -> String {
             &format!("{} without a candidate: index -1 and the worst score.\n", counted(report.padded_places, "place"));
     }
     for output in &report.outputs {
-        let shape: Vec<String> = output.shape.iter().map(usize::to_string).collect();
-        text += &format!("wrote {}: {}, {} {}\n", output.path, output.what, shape.join(" x "), output.dtype);
+        text += &output.line();
     }
     text
 }

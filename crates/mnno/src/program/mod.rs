@@ -3,11 +3,14 @@
 //! One file per command; `args.rs` defines every flag, `failure.rs` every exit code, `report.rs` how results look.
 
 mod args;
+mod budget;
 mod compare;
+mod convert;
 mod failure;
 mod inputs;
 mod inspect;
 mod knn;
+mod pairing;
 mod progress;
 mod report;
 mod searcher;
@@ -45,5 +48,6 @@ fn run(cli: &Cli) -> Result<(), Failure> {
         Command::Inspect(args) => inspect::run(args, &interruption),
         Command::Knn(args) => knn::run(args, &interruption),
         Command::Compare(args) => compare::run(args, &interruption),
+        Command::Convert(args) => convert::run(args, &interruption),
     }
 }

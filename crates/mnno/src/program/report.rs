@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use mnno::store::Rounding;
+use mnno::store::output::Written;
 use serde::Serialize;
 
 use super::failure::{Failure, code};
@@ -24,13 +25,28 @@ pub(crate) struct InputReport {
     /// Rows whose last neighbour and the best one left out have equal scores.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) tied_at_k: Option<usize>,
+    /// Rows whose names are not in every file, where files are joined by name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) left_out: Option<usize>,
 }
 
 /// What conversion to f32 did.
 #[derive(Debug, Serialize)]
 pub(crate) struct RoundingReport {
     pub(crate) rounded_values: u64,
-    pub(crate) rows_made_equal: u64,
+    /// None where memory did not suffice to count them.
+    pub(crate) rows_made_equal: Option<u64>,
+}
+
+impl RoundingReport {
+    /// `5 values rounded to f32, 2 distinct rows became equal`.
+    pub(crate) fn text(&self) -> String {
+        let equal = match self.rows_made_equal {
+            Some(rows) => format!("{rows} distinct rows became equal"),
+            None => "rows that became equal not counted (--memory)".to_owned(),
+        };
+        format!("{} values rounded to f32, {equal}", self.rounded_values)
+    }
 }
 
 impl From<Rounding> for RoundingReport {
@@ -50,8 +66,9 @@ impl InputReport {
             dtype: matrix.element().to_string(),
             access: matrix.access().to_string(),
             fingerprint: matrix.fingerprint().to_string(),
-            rounding: input.rounding.map(RoundingReport::from),
+            rounding: input.check.rounding.map(RoundingReport::from),
             tied_at_k: None,
+            left_out: None,
         }
     }
 
@@ -60,12 +77,32 @@ impl InputReport {
         let Self { path, format, rows, dims, dtype, access, fingerprint, .. } = self;
         let mut line = format!("{path}: {rows} x {dims} {dtype}, {format}, {access}, {fingerprint}");
         if let Some(r) = &self.rounding {
-            line += &format!(
-                "; {} values rounded to f32, {} distinct rows became equal",
-                r.rounded_values, r.rows_made_equal
-            );
+            line += &format!("; {}", r.text());
         }
         line
+    }
+}
+
+/// A file that a command wrote.
+#[derive(Debug, Serialize)]
+pub(crate) struct OutputReport {
+    path: String,
+    what: &'static str,
+    shape: Vec<usize>,
+    dtype: &'static str,
+}
+
+impl From<Written> for OutputReport {
+    fn from(w: Written) -> Self {
+        Self { path: w.path.display().to_string(), what: w.what, shape: w.shape, dtype: w.dtype }
+    }
+}
+
+impl OutputReport {
+    /// `wrote out.npy: vectors, 2000 x 50 f32`.
+    pub(crate) fn line(&self) -> String {
+        let shape: Vec<String> = self.shape.iter().map(usize::to_string).collect();
+        format!("wrote {}: {}, {} {}\n", self.path, self.what, shape.join(" x "), self.dtype)
     }
 }
 
@@ -118,6 +155,19 @@ pub(crate) fn note(text: &str) {
 pub(crate) fn shown(name: &str) -> String {
     let escaped = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
     name.chars().map(escaped).collect()
+}
+
+/// Bytes as `--memory` takes them: `1.5G`.
+pub(crate) fn size(bytes: u64) -> String {
+    let (shift, unit) = match bytes {
+        ..0x400 => return format!("{bytes} bytes"),
+        0x400..0x10_0000 => (10, "K"),
+        0x10_0000..0x4000_0000 => (20, "M"),
+        0x4000_0000..0x100_0000_0000 => (30, "G"),
+        _ => (40, "T"),
+    };
+    let value = format!("{:.2}", bytes as f64 / (1_u64 << shift) as f64);
+    format!("{}{unit}", value.trim_end_matches('0').trim_end_matches('.'))
 }
 
 /// `1 row`, `2 rows`.

@@ -3,12 +3,12 @@
 use std::num::NonZeroUsize;
 use std::path::Path;
 
+use mnno::store::Matrix;
 use mnno::store::output::same_file;
 use mnno::{Kernels, Search, Threads, Ties};
 
 use super::args::{SearchArgs, TieRule};
 use super::failure::{Failure, code};
-use super::inputs::Checked;
 
 /// Applies the tie rule (for file number `space`), threads and the SIMD tier that `MNNO_SIMD` names.
 pub(crate) fn configure<'a>(search: Search<'a>, args: &SearchArgs, space: u64) -> Result<Search<'a>, Failure> {
@@ -29,17 +29,34 @@ pub(crate) fn configure<'a>(search: Search<'a>, args: &SearchArgs, space: u64) -
     }
 }
 
-/// Outputs never replace what was read.
-pub(crate) fn refuse_input_as_output(out: &Path, inputs: &[Checked], labels: Option<&Path>) -> Result<(), Failure> {
-    let read = inputs.iter().map(|i| i.matrix.path()).chain(labels);
-    match read.into_iter().find(|input| same_file(out, input)) {
-        None => Ok(()),
-        Some(input) => Err(Failure::new(
+/// Outputs never replace what was read: files, folders and lists of them, labels.
+pub(crate) fn refuse_input_as_output<'a>(
+    out: &Path,
+    inputs: impl IntoIterator<Item = &'a Matrix>,
+    labels: Option<&Path>,
+) -> Result<(), Failure> {
+    let refuse = |input: &Path| {
+        Err(Failure::new(
             code::CANNOT_WRITE,
             format!("{}: the output is the same file as the input {}", out.display(), input.display()),
         )
-        .hint("choose another output; inputs are never overwritten")),
+        .hint("choose another output; inputs are never overwritten"))
+    };
+    for matrix in inputs {
+        if let Some(input) = matrix.files().chain([matrix.path()]).find(|input| same_file(out, input)) {
+            return refuse(input);
+        }
     }
+    match labels.filter(|labels| same_file(out, labels)) {
+        Some(labels) => refuse(labels),
+        None => Ok(()),
+    }
+}
+
+/// The number of threads that the command line asks for.
+pub(crate) fn threads(asked: Option<NonZeroUsize>) -> usize {
+    let available = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    asked.unwrap_or_else(available).get()
 }
 
 /// Runs `work` on as many threads as the command line asks for.

@@ -1,14 +1,25 @@
 //! The formats: how bytes become a checked layout. One file each; no unsafe here.
 
 pub(crate) mod big_ann;
+pub(crate) mod foreign;
+pub(crate) mod mat;
 pub(crate) mod npy;
 pub(crate) mod npz;
+pub(crate) mod safetensors;
+pub(crate) mod table;
 pub(crate) mod text;
 pub(crate) mod vecs;
+pub(crate) mod word2vec_binary;
+pub(crate) mod words;
 
 use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
+
+use crate::StoreError;
+use crate::layout::ArrayHeader;
+use crate::matrix::Storage;
+use crate::open::beginning;
 
 /// A file format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -17,50 +28,156 @@ pub enum Format {
     Npy,
     /// A zip of numpy arrays.
     Npz,
+    /// A JSON header and the tensors that it describes.
+    Safetensors,
     /// Comma-separated values (or semicolons).
     Csv,
     /// Tab-separated values.
     Tsv,
     /// Rows of an i32 dimension and as many f32 (TEXMEX).
     Fvecs,
+    /// Rows of an i32 dimension and as many u8 (TEXMEX).
+    Bvecs,
     /// Rows of an i32 dimension and as many i32 (TEXMEX).
     Ivecs,
     /// u32 rows, u32 columns, then f32 (big-ann-benchmarks).
     Fbin,
+    /// u32 rows, u32 columns, then u8 (big-ann-benchmarks).
+    U8bin,
+    /// u32 rows, u32 columns, then i8 (big-ann-benchmarks).
+    I8bin,
     /// u32 rows, u32 columns, then i32 (big-ann-benchmarks).
     Ibin,
+    /// Lines of a word and its numbers.
+    Glove,
+    /// A line of two counts, then lines of a word and its numbers; fastText writes it too.
+    Word2vec,
+    /// A line of two counts, then words, each followed by its numbers as f32.
+    Word2vecBinary,
+    /// MATLAB 5 to 7.
+    Mat,
 }
 
 impl Format {
     /// Every format.
-    pub const ALL: [Self; 8] =
-        [Self::Npy, Self::Npz, Self::Csv, Self::Tsv, Self::Fvecs, Self::Ivecs, Self::Fbin, Self::Ibin];
+    pub const ALL: [Self; 16] = [
+        Self::Npy,
+        Self::Npz,
+        Self::Safetensors,
+        Self::Csv,
+        Self::Tsv,
+        Self::Fvecs,
+        Self::Bvecs,
+        Self::Ivecs,
+        Self::Fbin,
+        Self::U8bin,
+        Self::I8bin,
+        Self::Ibin,
+        Self::Glove,
+        Self::Word2vec,
+        Self::Word2vecBinary,
+        Self::Mat,
+    ];
 
-    /// The name, which is also the extension.
+    /// The name; for most formats also the extension.
     pub fn name(self) -> &'static str {
         match self {
             Self::Npy => "npy",
             Self::Npz => "npz",
+            Self::Safetensors => "safetensors",
             Self::Csv => "csv",
             Self::Tsv => "tsv",
             Self::Fvecs => "fvecs",
+            Self::Bvecs => "bvecs",
             Self::Ivecs => "ivecs",
             Self::Fbin => "fbin",
+            Self::U8bin => "u8bin",
+            Self::I8bin => "i8bin",
             Self::Ibin => "ibin",
+            Self::Glove => "glove",
+            Self::Word2vec => "word2vec",
+            Self::Word2vecBinary => "word2vec-binary",
+            Self::Mat => "mat",
+        }
+    }
+
+    /// The format that an extension stands for, in a name to write to; word vectors have extensions of their own.
+    pub fn of_extension(path: &Path) -> Option<Self> {
+        let extension = path.extension()?.to_str()?.to_ascii_lowercase();
+        match extension.as_str() {
+            "txt" => Some(Self::Glove),
+            "vec" => Some(Self::Word2vec),
+            "bin" => Some(Self::Word2vecBinary),
+            name => name.parse().ok(),
         }
     }
 
     /// The format of a file: by content where the format has a signature, else by extension.
-    pub(crate) fn detect(path: &Path, bytes: &[u8]) -> Option<Self> {
+    pub(crate) fn detect(path: &Path, bytes: &[u8]) -> Result<Self, StoreError> {
         if bytes.starts_with(npy::MAGIC) {
-            return Some(Self::Npy);
+            return Ok(Self::Npy);
         }
         if npz::SIGNATURES.iter().any(|s| bytes.starts_with(s)) {
-            return Some(Self::Npz);
+            return Ok(Self::Npz);
         }
-        let extension = path.extension()?.to_str()?.to_ascii_lowercase();
-        extension.parse().ok()
+        if bytes.starts_with(mat::SIGNATURE) {
+            return Ok(Self::Mat);
+        }
+        let by_extension = match Self::of_extension(path) {
+            Some(Self::Glove) if words::starts_with_counts(bytes) => Some(Self::Word2vec),
+            // Many programs write a .bin.
+            Some(Self::Word2vecBinary) if !bytes.first().is_some_and(u8::is_ascii_digit) => None,
+            by_extension => by_extension,
+        };
+        foreign::refuse(path, bytes, by_extension)?;
+        by_extension.ok_or_else(|| {
+            let looks_like = BY_SIZE.into_iter().find(|&format| fits(bytes, format));
+            StoreError::UnknownFormat { path: path.to_owned(), found: beginning(bytes), looks_like }
+        })
     }
+}
+
+/// Formats that can be told by the size of the file, in the order in which they are tried.
+const BY_SIZE: [Format; 4] = [Format::Fvecs, Format::Bvecs, Format::Fbin, Format::U8bin];
+
+/// Whether bytes have the size that their beginning declares in a format of [`BY_SIZE`].
+fn fits(bytes: &[u8], format: Format) -> bool {
+    match format {
+        Format::Fvecs => vecs::fits(bytes, 4),
+        Format::Bvecs => vecs::fits(bytes, 1),
+        Format::Fbin => big_ann::fits(bytes, 4),
+        _ => big_ann::fits(bytes, 1),
+    }
+}
+
+/// The format whose size bytes have, when they do not fit `format`. Integers of four bytes stay integers.
+pub(crate) fn likely(bytes: &[u8], format: Format) -> Option<Format> {
+    let integers = matches!(format, Format::Ivecs | Format::Ibin);
+    let narrow = |found| match found {
+        Format::Fvecs if integers => Format::Ivecs,
+        Format::Fbin if integers => Format::Ibin,
+        other => other,
+    };
+    BY_SIZE.into_iter().filter(|&other| fits(bytes, other)).map(narrow).find(|&found| found != format)
+}
+
+/// An array of a file that holds several under names.
+pub(crate) struct Member {
+    pub(crate) name: String,
+    pub(crate) header: ArrayHeader,
+    pub(crate) storage: Storage,
+}
+
+/// A file that holds several arrays under names.
+pub(crate) trait Container {
+    /// Whether there is one member only.
+    fn is_single(&self) -> bool;
+
+    /// Whether there is a member of that name.
+    fn has(&self, name: &str) -> bool;
+
+    /// The member of that name, or the only one; what has to be unpacked must fit `budget` bytes.
+    fn read(&mut self, wanted: Option<&str>, budget: u64) -> Result<Member, StoreError>;
 }
 
 impl fmt::Display for Format {

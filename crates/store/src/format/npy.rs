@@ -35,10 +35,12 @@ pub(crate) fn parse_header(file: &str, bytes: &[u8]) -> Result<ArrayHeader, Stor
         _ => return Err(bad(Fault::NpyVersion { major, minor })),
     };
     if declared > LONGEST_HEADER {
-        return Err(bad(Fault::NpyHeaderLength { declared, most: LONGEST_HEADER }));
+        return Err(bad(Fault::HeaderLength { declared: declared as u64, most: LONGEST_HEADER as u64 }));
     }
     let available = bytes.len() - start;
-    let text = bytes.get(start..start + declared).ok_or_else(|| bad(Fault::NpyHeaderCut { declared, available }))?;
+    let text = bytes
+        .get(start..start + declared)
+        .ok_or_else(|| bad(Fault::HeaderPastEnd { declared: declared as u64, available }))?;
     let text = str::from_utf8(text).map_err(|_| bad(Fault::NpyHeaderText))?;
     let mut parser = Parser { text, at: 0 };
     let dict = parser.dict();

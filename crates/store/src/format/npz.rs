@@ -7,7 +7,8 @@ use std::io::{self, Cursor, Read};
 
 use zip::{CompressionMethod, ZipArchive};
 
-use crate::error::shown;
+use super::{Container, Member};
+use crate::error::{Need, shown};
 use crate::format::npy;
 use crate::layout::ArrayHeader;
 use crate::matrix::Storage;
@@ -23,13 +24,6 @@ const HEADER_BYTES: u64 = (1 << 16) + 64;
 const LARGEST_RATIO: u64 = 1032;
 /// Members whose shapes are looked up for an error message.
 const DESCRIBED: usize = 20;
-
-/// A member, ready to be used.
-pub(crate) struct Member {
-    pub(crate) name: String,
-    pub(crate) header: ArrayHeader,
-    pub(crate) storage: Storage,
-}
 
 /// The directory of an npz.
 pub(crate) struct Archive<'a> {
@@ -49,18 +43,11 @@ impl<'a> Archive<'a> {
         if zip.has_duplicate_names() {
             return Err(malformed(file, Fault::RepeatedMember));
         }
-        let names = zip.file_names_raw().map(|name| String::from_utf8_lossy(name).into_owned()).collect();
+        let names: Vec<_> = zip.file_names_raw().map(|name| String::from_utf8_lossy(name).into_owned()).collect();
+        if names.iter().any(|name| name.ends_with("/data.pkl")) {
+            return Err(malformed(file, Fault::PyTorch));
+        }
         Ok(Self { file, bytes, zip, names })
-    }
-
-    /// Whether there is one member only.
-    pub(crate) fn is_single(&self) -> bool {
-        self.names.len() == 1
-    }
-
-    /// Whether a member has the name, with or without `.npy`.
-    pub(crate) fn has(&self, name: &str) -> bool {
-        self.find(name).is_some()
     }
 
     fn find(&self, wanted: &str) -> Option<usize> {
@@ -68,8 +55,35 @@ impl<'a> Archive<'a> {
         exact.or_else(|| self.names.iter().position(|name| name.strip_suffix(".npy") == Some(wanted)))
     }
 
-    /// Reads the member `wanted`, or the only one; unpacks at most `budget` bytes.
-    pub(crate) fn read(&mut self, wanted: Option<&str>, budget: u64) -> Result<Member, StoreError> {
+    fn no_member(&mut self, wanted: Option<&str>) -> StoreError {
+        let members = (0..self.names.len()).map(|index| self.describe(index)).collect();
+        StoreError::Member { file: self.file.to_owned(), wanted: wanted.map(str::to_owned), members }
+    }
+
+    /// `name (shape, type)`, or the name alone where its header cannot be read or there are too many to look at.
+    fn describe(&mut self, index: usize) -> String {
+        let name = short(&self.names[index]).to_owned();
+        let mut start = Vec::new();
+        let entry = (index < DESCRIBED).then(|| self.zip.by_index(index).ok()).flatten();
+        let read = entry.and_then(|entry| entry.take(HEADER_BYTES).read_to_end(&mut start).ok());
+        match read.and_then(|_| npy::parse_header(&name, &start).ok()) {
+            Some(header) => format!("{} {} {}", shown(&name), header.shape_tuple(), header.element),
+            None => shown(&name),
+        }
+    }
+}
+
+impl Container for Archive<'_> {
+    fn is_single(&self) -> bool {
+        self.names.len() == 1
+    }
+
+    /// With or without `.npy`.
+    fn has(&self, name: &str) -> bool {
+        self.find(name).is_some()
+    }
+
+    fn read(&mut self, wanted: Option<&str>, budget: u64) -> Result<Member, StoreError> {
         let index = match wanted {
             Some(wanted) => self.find(wanted),
             None => self.is_single().then_some(0),
@@ -104,13 +118,13 @@ impl<'a> Archive<'a> {
             }
             CompressionMethod::Deflated => {
                 if declared > budget {
-                    return Err(StoreError::OverBudget { file, needed: declared, budget });
+                    return Err(StoreError::OverBudget { file, needed: declared, need: Need::Unpack, budget });
                 }
                 let mut unpacked = Vec::new();
                 let likely = declared.min(stored.saturating_mul(LARGEST_RATIO));
-                unpacked
-                    .try_reserve_exact(usize::try_from(likely).unwrap_or(usize::MAX))
-                    .map_err(|_| StoreError::OverBudget { file: file.clone(), needed: declared, budget })?;
+                unpacked.try_reserve_exact(usize::try_from(likely).unwrap_or(usize::MAX)).map_err(|_| {
+                    StoreError::OverBudget { file: file.clone(), needed: declared, need: Need::Unpack, budget }
+                })?;
                 let entry = self.zip.by_index(index).map_err(|e| bad(Fault::Zip(e.to_string())))?;
                 // One byte more than declared shows a member that lies.
                 let read = entry.take(declared.saturating_add(1)).read_to_end(&mut unpacked);
@@ -123,23 +137,6 @@ impl<'a> Archive<'a> {
                 Ok(Member { name, header, storage: Storage::Unpacked(unpacked) })
             }
             other => Err(bad(Fault::Compression { method: other.to_string() })),
-        }
-    }
-
-    fn no_member(&mut self, wanted: Option<&str>) -> StoreError {
-        let members = (0..self.names.len()).map(|index| self.describe(index)).collect();
-        StoreError::Member { file: self.file.to_owned(), wanted: wanted.map(str::to_owned), members }
-    }
-
-    /// `name (shape, type)`, or the name alone where its header cannot be read or there are too many to look at.
-    fn describe(&mut self, index: usize) -> String {
-        let name = short(&self.names[index]).to_owned();
-        let mut start = Vec::new();
-        let entry = (index < DESCRIBED).then(|| self.zip.by_index(index).ok()).flatten();
-        let read = entry.and_then(|entry| entry.take(HEADER_BYTES).read_to_end(&mut start).ok());
-        match read.and_then(|_| npy::parse_header(&name, &start).ok()) {
-            Some(header) => format!("{} {} {}", shown(&name), header.shape_tuple(), header.element),
-            None => shown(&name),
         }
     }
 }

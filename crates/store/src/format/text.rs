@@ -6,21 +6,16 @@
 
 use csv::{ByteRecord, Reader, ReaderBuilder};
 
+use super::table::{Table, TableBuilder};
 use crate::error::shown;
+use crate::scattered::Decode;
 use crate::{Fault, Format, StoreError};
+
+/// The byte order mark that some editors put first.
+pub(crate) const BOM: &[u8] = b"\xef\xbb\xbf";
 
 /// First cells of a header line that stand above names, in lower case.
 const NAME_HEADINGS: [&str; 6] = ["", "name", "id", "word", "label", "key"];
-
-/// What a text file holds.
-#[derive(Debug)]
-pub(crate) struct Table {
-    pub(crate) n: usize,
-    pub(crate) d: usize,
-    /// Row-major.
-    pub(crate) values: Vec<f32>,
-    pub(crate) names: Option<Vec<String>>,
-}
 
 /// What the first pass finds out.
 struct Shape {
@@ -30,18 +25,31 @@ struct Shape {
     width: usize,
 }
 
-/// Reads the table; its values must fit `budget` bytes.
+/// Reads the table, within `budget` bytes of memory.
 pub(crate) fn parse(file: &str, bytes: &[u8], format: Format, budget: u64) -> Result<Table, StoreError> {
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    let text = Text { file, format, bytes, delimiter: delimiter(bytes, format) };
+    let start = if bytes.starts_with(BOM) { BOM.len() } else { 0 };
+    let delimiter = delimiter(&bytes[start..], format);
+    let text = Text { file, format, bytes: &bytes[start..], start, delimiter };
     let shape = text.shape()?;
-    let (n, d) = (shape.rows, shape.width - usize::from(shape.names));
-    let needed = (n as u64).saturating_mul(4 * d as u64);
-    if needed > budget {
-        return Err(StoreError::OverBudget { file: file.to_owned(), needed, budget });
+    text.table(&shape, budget)
+}
+
+/// Appends the numbers of the record at the beginning of `bytes`, as far as it has them.
+pub(crate) fn decode(bytes: &[u8], delimiter: u8, names: bool, d: usize, out: &mut Vec<f32>) {
+    let mut record = ByteRecord::new();
+    if reader(bytes, delimiter).read_byte_record(&mut record).is_ok() {
+        out.extend(record.iter().skip(usize::from(names)).take(d).map_while(number));
     }
-    let (values, names) = text.values(&shape)?;
-    Ok(Table { n, d, values, names })
+}
+
+fn reader(bytes: &[u8], delimiter: u8) -> Reader<&[u8]> {
+    ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .delimiter(delimiter)
+        // Tab-separated words include lone quotation marks.
+        .quoting(delimiter != b'\t')
+        .from_reader(bytes)
 }
 
 /// The delimiter that the first line has most of.
@@ -59,27 +67,19 @@ struct Text<'a> {
     file: &'a str,
     format: Format,
     bytes: &'a [u8],
+    /// Where they begin in the file.
+    start: usize,
     delimiter: u8,
 }
 
-impl<'a> Text<'a> {
-    fn reader(&self) -> Reader<&'a [u8]> {
-        ReaderBuilder::new()
-            .has_headers(false)
-            .flexible(true)
-            .delimiter(self.delimiter)
-            // Tab-separated words include lone quotation marks.
-            .quoting(self.delimiter != b'\t')
-            .from_reader(self.bytes)
-    }
-
+impl Text<'_> {
     fn bad(&self, fault: Fault) -> StoreError {
         StoreError::Malformed { file: self.file.to_owned(), format: self.format, fault, looks_like: None }
     }
 
     /// Calls `visit` with each record.
     fn each_record(&self, mut visit: impl FnMut(&ByteRecord) -> Result<(), StoreError>) -> Result<(), StoreError> {
-        let mut reader = self.reader();
+        let mut reader = reader(self.bytes, self.delimiter);
         let mut record = ByteRecord::new();
         // Records of any length are let through, and memory does not fail to be read.
         while reader.read_byte_record(&mut record).is_ok_and(|more| more) {
@@ -119,37 +119,32 @@ impl<'a> Text<'a> {
         Ok(shape)
     }
 
-    fn values(&self, shape: &Shape) -> Result<(Vec<f32>, Option<Vec<String>>), StoreError> {
+    fn table(&self, shape: &Shape, budget: u64) -> Result<Table, StoreError> {
         let first = usize::from(shape.names);
-        let mut values = Vec::with_capacity(shape.rows * (shape.width - first));
-        let mut names = shape.names.then(|| Vec::with_capacity(shape.rows));
+        let size = (shape.rows, shape.width - first);
+        let mut table = TableBuilder::new(self.file, self.bytes.len(), size, shape.names, budget)?;
         let mut skip = shape.header;
         let mut row = 0;
         self.each_record(|record| {
             if std::mem::take(&mut skip) {
                 return Ok(());
             }
-            if let Some(names) = &mut names {
-                let name = str::from_utf8(&record[0]);
-                let name = name.map_err(|_| self.bad(Fault::NameText { line: line(record) }))?;
-                names.push(name.to_owned());
-            }
+            let name = shape.names.then(|| str::from_utf8(&record[0])).transpose();
+            let name = name.map_err(|_| self.bad(Fault::NameText { line: line(record) }))?;
+            let start = record.position().map_or(0, |position| position.byte() as usize);
+            table.row(self.start + start, name)?;
             for (column, cell) in record.iter().enumerate().skip(first) {
                 let Some(value) = number(cell) else {
                     let (line, cell, text) = (line(record), column + 1, cell_text(cell));
                     return Err(self.bad(Fault::NotANumber { line, cell, text }));
                 };
-                // Only a number too large becomes infinite without saying so.
-                if value.is_infinite() && cell.iter().any(u8::is_ascii_digit) {
-                    let (file, value) = (self.file.to_owned(), cell_text(cell));
-                    return Err(StoreError::BeyondF32 { file, row, column: column - first, value });
-                }
-                values.push(value);
+                check_range(self.file, row, column - first, cell, value)?;
+                table.value(value);
             }
             row += 1;
             Ok(())
         })?;
-        Ok((values, names))
+        Ok(table.finish(Decode::Cells { delimiter: self.delimiter, names: shape.names }))
     }
 }
 
@@ -157,12 +152,20 @@ fn line(record: &ByteRecord) -> u64 {
     record.position().map_or(0, csv::Position::line)
 }
 
-fn number(cell: &[u8]) -> Option<f32> {
+pub(crate) fn number(cell: &[u8]) -> Option<f32> {
     str::from_utf8(cell).ok()?.trim().parse().ok()
 }
 
-fn cell_text(cell: &[u8]) -> String {
+pub(crate) fn cell_text(cell: &[u8]) -> String {
     shown(String::from_utf8_lossy(cell).trim())
+}
+
+/// Only a number too large becomes infinite without saying so.
+pub(crate) fn check_range(file: &str, row: usize, column: usize, cell: &[u8], value: f32) -> Result<(), StoreError> {
+    if value.is_infinite() && cell.iter().any(u8::is_ascii_digit) {
+        return Err(StoreError::BeyondF32 { file: file.to_owned(), row, column, value: cell_text(cell) });
+    }
+    Ok(())
 }
 
 fn is_name_heading(cell: &[u8]) -> bool {
@@ -185,6 +188,7 @@ fn is_header(record: &ByteRecord) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::matrix::Storage;
 
     fn table(text: &str) -> Table {
         parse("x.csv", text.as_bytes(), Format::Csv, 1 << 20).unwrap()
@@ -208,7 +212,8 @@ mod tests {
         ] {
             let table = table(text);
             assert_eq!((table.n, table.d, table.names.is_some()), (n, d, named), "{text:?}");
-            assert_eq!(table.values.len(), n * d);
+            let Storage::Parsed(values) = table.storage else { panic!("small tables are held") };
+            assert_eq!(values.len(), n * d);
         }
     }
 

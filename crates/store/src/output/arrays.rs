@@ -21,8 +21,23 @@ macro_rules! number {
 }
 number!(i32 => "<i4", i64 => "<i8", f32 => "<f4", f64 => "<f8");
 
-/// npy version 1.0, C order, `[n, d]`. The header is padded with spaces so that the data begin at a multiple of 64 bytes
-/// (numpy, `numpy/lib/format.py`).
+/// The beginning of an npy of version 1.0, C order, `[n, d]`, padded with spaces so that the data begin at a multiple of 64
+/// bytes (numpy, `numpy/lib/format.py`).
+pub(super) fn npy_header<T: Number>(n: usize, d: usize) -> Vec<u8> {
+    const MAGIC: &[u8] = b"\x93NUMPY\x01\x00";
+    const PREFIX: usize = MAGIC.len() + size_of::<u16>();
+    let dict = format!("{{'descr': '{}', 'fortran_order': False, 'shape': ({n}, {d}), }}", T::NPY);
+    let padded = (PREFIX + dict.len() + 1).next_multiple_of(64) - PREFIX;
+    let mut header = MAGIC.to_vec();
+    // Two shapes and a type name are far below 64 KiB.
+    header.extend((padded as u16).to_le_bytes());
+    header.extend(dict.bytes());
+    header.resize(PREFIX + padded - 1, b' ');
+    header.push(b'\n');
+    header
+}
+
+/// An npy of version 1.0.
 ///
 /// # Panics
 /// If there are not `n * d` values.
@@ -32,17 +47,8 @@ pub(super) fn write_npy<T: Number>(
     d: usize,
     values: impl ExactSizeIterator<Item = T>,
 ) -> io::Result<()> {
-    const MAGIC: &[u8] = b"\x93NUMPY\x01\x00";
-    const PREFIX: usize = MAGIC.len() + size_of::<u16>();
     assert_eq!(values.len(), n * d, "values are [n, d]");
-    let mut header = format!("{{'descr': '{}', 'fortran_order': False, 'shape': ({n}, {d}), }}", T::NPY);
-    let padded = (PREFIX + header.len() + 1).next_multiple_of(64) - PREFIX;
-    header.extend(std::iter::repeat_n(' ', padded - header.len() - 1));
-    header.push('\n');
-    out.write_all(MAGIC)?;
-    // Two shapes and a type name are far below 64 KiB.
-    out.write_all(&(header.len() as u16).to_le_bytes())?;
-    out.write_all(header.as_bytes())?;
+    out.write_all(&npy_header::<T>(n, d))?;
     for value in values {
         value.write(out)?;
     }

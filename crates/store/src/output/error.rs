@@ -97,6 +97,55 @@ pub enum WriteError {
         /// The largest that fits.
         largest: u64,
     },
+    /// A value that the elements of the format cannot hold.
+    #[error("{}: row {row}, column {column} (both from 0) is {value:?}, which {element} does not hold", path.display())]
+    Value {
+        /// The output.
+        path: PathBuf,
+        /// Row of the matrix.
+        row: usize,
+        /// Column of the matrix.
+        column: usize,
+        /// The value.
+        value: f32,
+        /// The type of the format's elements.
+        element: crate::ElementType,
+    },
+    /// A row name that the format cannot hold.
+    #[error("{}: the name of row {row} (from 0), '{name}', {why}", path.display())]
+    Name {
+        /// The output.
+        path: PathBuf,
+        /// The row.
+        row: usize,
+        /// Its name.
+        name: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// Two rows of one name, in a format in which names are words.
+    #[error("{}: {fault}", path.display())]
+    RepeatedName {
+        /// The output.
+        path: PathBuf,
+        /// The rows.
+        fault: crate::Fault,
+    },
+    /// Columns must be gathered in memory, and not even one fits.
+    #[error("{}: a column of {n} values needs {needed} bytes of memory, but {budget} are left of the budget", path.display())]
+    Memory {
+        /// The output.
+        path: PathBuf,
+        /// Rows of the matrix.
+        n: usize,
+        /// Bytes needed.
+        needed: u64,
+        /// Bytes allowed.
+        budget: u64,
+    },
+    /// The observer asked to give up.
+    #[error("interrupted")]
+    Interrupted,
     /// A finite score would become infinite in f32.
     #[error("{}: the score {score} of query {query} is outside the range of f32, the type of this layout", path.display())]
     ScoreRange {
@@ -139,9 +188,13 @@ impl WriteError {
                 Some("free some space, or give an output on another disk; no part of the file was left".to_owned())
             }
             Self::TooLarge { .. } | Self::ScoreRange { .. } => {
-                Some("write .npz, .npy or .csv, which hold 64-bit numbers".to_owned())
+                Some("write .npz, .npy or .csv, which have no such limit".to_owned())
             }
-            Self::Io { .. } | Self::UnknownLayout { .. } => None,
+            Self::Value { .. } => Some("write a format of f32, such as npy or fbin".to_owned()),
+            Self::Name { .. } => Some("csv holds any name".to_owned()),
+            Self::RepeatedName { .. } => Some("csv holds repeated names; npy holds none".to_owned()),
+            Self::Memory { .. } => Some("raise --memory, or write npy".to_owned()),
+            Self::Io { .. } | Self::UnknownLayout { .. } | Self::Interrupted => None,
         }
     }
 }

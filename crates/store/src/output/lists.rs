@@ -11,15 +11,13 @@
 //! All are `[n, k]`, row-major. A place without a neighbour has index -1, and its score is written as given. A number that
 //! the 32 bits of a layout cannot hold is an error; scores are otherwise rounded to f32 there.
 
-use std::io::{self, BufWriter, Write};
-use std::mem::ManuallyDrop;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use mnno_exact::NO_NEIGHBOUR;
-use zip::write::SimpleFileOptions;
-use zip::{CompressionMethod, DateTime, System, ZipWriter};
 
 use super::arrays::{write_bin, write_npy, write_vecs};
+use super::npz::write_npz;
 use super::{AtomicFile, WriteError, same_file};
 
 /// The largest number in 32-bit layouts.
@@ -47,11 +45,11 @@ pub struct Lists<'a> {
 pub struct Written {
     /// The file.
     pub path: PathBuf,
-    /// What it holds: `indices`, `scores`, or `neighbours` for both.
+    /// What it holds: `indices`, `scores`, `neighbours` for both, or vectors.
     pub what: &'static str,
     /// Rows and columns.
     pub shape: Vec<usize>,
-    /// The type of the elements, `text` for CSV.
+    /// The type of the elements, or `text`.
     pub dtype: &'static str,
 }
 
@@ -63,6 +61,10 @@ pub struct Prepared {
 }
 
 impl Prepared {
+    pub(super) fn new(files: Vec<AtomicFile>, written: Vec<Written>) -> Self {
+        Self { files, written }
+    }
+
     /// Gives each file its name, in place of what was there.
     ///
     /// # Errors
@@ -163,7 +165,7 @@ pub fn prepare_lists(lists: &Lists<'_>, path: &Path) -> Result<Prepared, WriteEr
         let mut file = AtomicFile::create(path)?;
         let out = &mut file;
         match (layout, which) {
-            (Layout::Npz, _) => write_npz(out, lists),
+            (Layout::Npz, _) => write_lists_npz(out, lists),
             (Layout::Csv, _) => write_csv(out, lists),
             (Layout::Npy, 0) => write_npy(out, n, k, wide()),
             (Layout::Npy, _) => write_npy(out, n, k, scores.iter().copied()),
@@ -187,7 +189,7 @@ pub fn prepare_lists(lists: &Lists<'_>, path: &Path) -> Result<Prepared, WriteEr
         Layout::Vecs | Layout::Bin => vec![entry(0, "indices", k, "i32"), entry(1, "scores", k, "f32")],
         Layout::Csv => vec![entry(0, "neighbours", csv_header(lists).len(), "text")],
     };
-    Ok(Prepared { files, written })
+    Ok(Prepared::new(files, written))
 }
 
 fn check_narrow(lists: &Lists<'_>, paths: &[PathBuf]) -> Result<(), WriteError> {
@@ -215,30 +217,12 @@ fn wide(index: u32) -> i64 {
     if index == NO_NEIGHBOUR { -1 } else { i64::from(index) }
 }
 
-/// Stored, so that the members can be mapped, and at multiples of 64, which the npy headers keep for the data. A fixed
-/// time, system and mode make the bytes reproducible.
-fn write_npz(out: &mut AtomicFile, lists: &Lists<'_>) -> io::Result<()> {
-    let bytes = lists.indices.len() as u64 * 8 + 128; // the header of a matrix takes 128 bytes
-    let options = SimpleFileOptions::default()
-        .compression_method(CompressionMethod::Stored)
-        .last_modified_time(DateTime::default())
-        .system(System::Unix)
-        .unix_permissions(0o644)
-        .large_file(bytes > u64::from(u32::MAX))
-        .with_alignment(64);
-    // Dropped unfinished, the writer would print to stderr; a failure is told by the error alone.
-    let mut zip = ManuallyDrop::new(ZipWriter::new(out));
-    for member in ["indices", "scores"] {
-        zip.start_file(format!("{member}.npy"), options)?;
-        let mut buffered = BufWriter::with_capacity(1 << 16, &mut *zip);
-        match member {
-            "indices" => write_npy(&mut buffered, lists.n, lists.k, lists.indices.iter().map(|&i| wide(i)))?,
-            _ => write_npy(&mut buffered, lists.n, lists.k, lists.scores.iter().copied())?,
-        }
-        buffered.flush()?;
-    }
-    ManuallyDrop::into_inner(zip).finish()?;
-    Ok(())
+fn write_lists_npz(out: &mut AtomicFile, lists: &Lists<'_>) -> io::Result<()> {
+    let bytes = lists.indices.len() as u64 * 8;
+    write_npz(out, &[("indices", bytes), ("scores", bytes)], |which, mut out| match which {
+        0 => write_npy(&mut out, lists.n, lists.k, lists.indices.iter().map(|&i| wide(i))),
+        _ => write_npy(&mut out, lists.n, lists.k, lists.scores.iter().copied()),
+    })
 }
 
 fn csv_header(lists: &Lists<'_>) -> Vec<&'static str> {
@@ -312,7 +296,7 @@ mod tests {
         let mut zip = zip::ZipArchive::new(io::Cursor::new(&bytes)).unwrap();
         let mut member = |name| {
             let file = zip.by_name(name).unwrap();
-            assert_eq!((file.compression(), file.size()), (CompressionMethod::Stored, 128 + 32));
+            assert_eq!((file.compression(), file.size()), (zip::CompressionMethod::Stored, 128 + 32));
             let start = file.data_start().unwrap() as usize;
             assert_eq!(start % 64, 0, "{name}");
             bytes[start + 128..start + 160].to_vec()

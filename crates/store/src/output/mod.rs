@@ -11,7 +11,11 @@ mod arrays;
 mod atomic;
 mod error;
 mod lists;
+mod mat;
+mod matrix;
+mod npz;
 
 pub use atomic::{AtomicFile, same_file};
 pub use error::WriteError;
 pub use lists::{Lists, Prepared, Written, list_paths, prepare_lists};
+pub use matrix::{Vectors, prepare_matrix};

@@ -1,0 +1,124 @@
+//! Tables of text on their way into memory: the values when they fit the budget, else where each row begins.
+
+use crate::error::{Need, shown};
+use crate::matrix::Storage;
+use crate::scattered::{Decode, Scattered};
+use crate::{Fault, StoreError};
+
+/// A table of text.
+#[derive(Debug)]
+pub(crate) struct Table {
+    pub(crate) n: usize,
+    pub(crate) d: usize,
+    pub(crate) storage: Storage,
+    pub(crate) names: Option<Vec<String>>,
+}
+
+/// What is kept of the rows.
+enum Kept {
+    Values(Vec<f32>),
+    Starts(Vec<u64>),
+}
+
+/// Collects the rows of a table whose shape is known.
+pub(crate) struct TableBuilder<'a> {
+    file: &'a str,
+    budget: u64,
+    kept: Kept,
+    names: Option<Vec<String>>,
+    held: u64,
+    rows: usize,
+    d: usize,
+}
+
+/// What a name takes beside its characters.
+pub(crate) const NAME_OVERHEAD: u64 = (size_of::<String>() + 16) as u64;
+
+impl<'a> TableBuilder<'a> {
+    /// A table of `n` rows of `d` values in a text of `length` bytes. Its values are kept if they fit `budget` bytes beside
+    /// the names.
+    ///
+    /// # Errors
+    /// [`StoreError::OverBudget`] if not even the starts of the rows fit.
+    pub(crate) fn new(
+        file: &'a str,
+        length: usize,
+        (n, d): (usize, usize),
+        names: bool,
+        budget: u64,
+    ) -> Result<Self, StoreError> {
+        let (rows, values) = (n as u64, (n as u64).saturating_mul(d as u64));
+        // A value takes two characters of the text or more, and the names no more than the others.
+        let characters = (length as u64).saturating_sub(values.saturating_mul(2));
+        let names_at_most = if names { rows * NAME_OVERHEAD + characters } else { 0 };
+        let keep_values = values.saturating_mul(4).saturating_add(names_at_most) <= budget;
+        let held = if keep_values { 4 * values } else { 8 * rows };
+        let at_least = held + if names { rows * NAME_OVERHEAD } else { 0 };
+        if at_least > budget {
+            let need = if names { Need::Names } else { Need::Rows };
+            return Err(StoreError::OverBudget { file: file.to_owned(), needed: at_least, need, budget });
+        }
+        Ok(Self {
+            file,
+            budget,
+            kept: if keep_values {
+                Kept::Values(Vec::with_capacity(values as usize))
+            } else {
+                Kept::Starts(Vec::with_capacity(n))
+            },
+            names: names.then(|| Vec::with_capacity(n)),
+            held,
+            rows: 0,
+            d,
+        })
+    }
+
+    /// Begins the next row, which stands at byte `start`.
+    pub(crate) fn row(&mut self, start: usize, name: Option<&str>) -> Result<(), StoreError> {
+        self.rows += 1;
+        if let Kept::Starts(starts) = &mut self.kept {
+            starts.push(start as u64);
+        }
+        if let (Some(names), Some(name)) = (&mut self.names, name) {
+            self.held += NAME_OVERHEAD + name.len() as u64;
+            if self.held > self.budget {
+                let (file, needed) = (self.file.to_owned(), self.held);
+                return Err(StoreError::OverBudget { file, needed, need: Need::Names, budget: self.budget });
+            }
+            names.push(name.to_owned());
+        }
+        Ok(())
+    }
+
+    /// Adds a value to the row.
+    pub(crate) fn value(&mut self, value: f32) {
+        if let Kept::Values(values) = &mut self.kept {
+            values.push(value);
+        }
+    }
+
+    /// The table; its rows, if they were not kept, are to be decoded so.
+    pub(crate) fn finish(self, decode: Decode) -> Table {
+        let storage = match self.kept {
+            Kept::Values(values) => Storage::Parsed(values),
+            Kept::Starts(starts) => Storage::Scattered(Scattered { starts, decode }),
+        };
+        Table { n: self.rows, d: self.d, storage, names: self.names }
+    }
+}
+
+/// Words are the names by which vectors are found, so each stands once. `first` is the number of the first one, `place` what
+/// is counted.
+pub(crate) fn refuse_repeated(names: &[String], place: &'static str, first: u64) -> Result<(), Fault> {
+    let mut order: Vec<u32> = (0..names.len() as u32).collect();
+    order.sort_unstable_by_key(|&i| (&names[i as usize], i));
+    let repeats = || order.windows(2).filter(|pair| names[pair[0] as usize] == names[pair[1] as usize]);
+    let Some(pair) = repeats().min_by_key(|pair| pair[1]) else { return Ok(()) };
+    Err(Fault::RepeatedWord {
+        word: shown(&names[pair[1] as usize]),
+        place,
+        first: first + u64::from(pair[0]),
+        again: first + u64::from(pair[1]),
+        more: repeats().count() - 1,
+    })
+}
