@@ -164,9 +164,10 @@ def read_back(path):
     if path.suffix == ".csv":
         with path.open(newline="", encoding="utf-8") as file:
             header, *lines = csv.reader(file)
-        first = int(header[0] == "name")
-        assert header[first:] == [str(j) for j in range(len(header) - first)], f"its header is {header[:4]}"
-        return np.array([line[first:] for line in lines], np.float64), [line[0] for line in lines] if first else None
+        if header[0] != "name":  # rows without names have no header either
+            return np.array([header, *lines], np.float64), None
+        assert header[1:] == [str(j) for j in range(len(header) - 1)], f"its header is {header[:4]}"
+        return np.array([line[1:] for line in lines], np.float64), [line[0] for line in lines]
     if path.suffix in (".vec", ".bin"):
         vectors = KeyedVectors.load_word2vec_format(str(path), binary=path.suffix == ".bin")
         return vectors.vectors, vectors.index_to_key

@@ -270,7 +270,7 @@ pub enum Fault {
         name: String,
     },
     /// Data that go on where they should end.
-    #[error("{} follow where the member's data should end", counted(*extra, "byte"))]
+    #[error("the member has {} behind the end of its data", counted(*extra, "byte"))]
     BytesBehind {
         /// The bytes too many.
         extra: u64,
@@ -282,7 +282,7 @@ pub enum Fault {
         found: String,
     },
     /// Another number of rows than the first line declares.
-    #[error("the first line declares {}, but {} follow", counted(*declared, "word"), counted(*found, "line"))]
+    #[error("the first line declares {}, but the file has {} behind it", counted(*declared, "word"), counted(*found, "line"))]
     WordLines {
         /// Declared words.
         declared: u64,
@@ -361,7 +361,7 @@ pub enum Fault {
         row: usize,
     },
     /// A binary file that goes on behind its last row.
-    #[error("the first line declares {}, but {} follow the last", counted(*rows, "word"), counted(*extra, "byte"))]
+    #[error("the first line declares {}, but the file has {} behind the last", counted(*rows, "word"), counted(*extra, "byte"))]
     BytesLeft {
         /// Declared words.
         rows: u64,
@@ -381,6 +381,9 @@ impl Fault {
     pub(crate) fn hint(&self) -> Option<&'static str> {
         Some(match self {
             Self::Signature { .. } => "name the right format with --format",
+            Self::Ragged { .. } => {
+                "each line needs as many cells: remove titles and comments, and delimiters at the end"
+            }
             Self::Compression { .. } => "save it with np.savez or np.savez_compressed",
             Self::Encrypted => "unpack it first",
             Self::Damaged(_)

@@ -12,12 +12,12 @@ use std::time::{Duration, Instant};
 use mnno_exact::Rows;
 use mnno_store::{Format, Io, OpenOptions, open};
 use peak_alloc::PeakAlloc;
-use support::fixtures;
+use support::{fixtures, in_memory};
 
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;
 
-const MUTANTS_PER_FORMAT: usize = 2000;
+const MUTANTS_PER_FORMAT: usize = 20_000;
 /// What a mutant may take: this, the budget, and a multiple of its length.
 const FIXED: usize = 256 << 10;
 const BUDGET: u64 = 1 << 16;
@@ -128,13 +128,14 @@ fn use_mutant(path: &Path, suffix: &str, format: Format, io: Io, length: usize) 
 #[test]
 fn no_mutant_of_any_format_does_harm() {
     let count = std::env::var("MNNO_MUTANTS").map_or(MUTANTS_PER_FORMAT, |count| count.parse().unwrap());
-    let folder = tempfile::tempdir().unwrap();
+    let folder = in_memory();
     let originals = originals();
     for format in Format::ALL {
         let originals = &originals[format.name()];
         let path = folder.path().join("mutant").with_extension(format.name());
         let mut random = Random(0x9E37_79B9_7F4A_7C15);
         let (mut opened, mut most) = (0, 0);
+        let format_started = Instant::now();
         for mutant in 0..count {
             let mut bytes = originals[mutant % originals.len()].clone();
             mutate(&mut bytes, &mut random);
@@ -156,7 +157,10 @@ fn no_mutant_of_any_format_does_harm() {
             );
             most = most.max(taken);
         }
-        println!("{format}: {count} mutants, {opened} matrices opened, at most {most} bytes");
+        println!(
+            "{format}: {count} mutants, {opened} matrices opened, at most {most} bytes, {:?}",
+            format_started.elapsed()
+        );
         assert!(opened > count / 100, "too few mutants of {format} open to test what follows: {opened}");
     }
 }

@@ -11,6 +11,11 @@ pub(crate) fn fixtures(folder: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures").join(folder)
 }
 
+/// A folder without a disk behind it, where there is one: outputs are brought to the disk, which takes its time.
+pub(crate) fn in_memory() -> tempfile::TempDir {
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
+}
+
 /// All values, read in blocks of `step` rows.
 pub(crate) fn values(matrix: &Matrix, step: usize) -> Vec<f32> {
     let mut values = Vec::new();
