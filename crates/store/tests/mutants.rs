@@ -17,7 +17,7 @@ use support::{fixtures, in_memory};
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;
 
-const MUTANTS_PER_FORMAT: usize = 20_000;
+const MUTANTS_PER_FORMAT: usize = 100_000;
 /// What a mutant may take: this, the budget, and a multiple of its length.
 const FIXED: usize = 256 << 10;
 const BUDGET: u64 = 1 << 16;

@@ -1,12 +1,13 @@
 //! Files opened, checked, and narrowed to the rows that can be used.
 
-use mnno::store::{Check, Matrix, OpenOptions};
+use mnno::store::{Access, Check, Format, Matrix, OpenOptions};
 use mnno::{Rows, SearchError, Side, Subset};
 
 use super::args::Input;
 use super::budget::Budget;
 use super::failure::Failure;
 use super::progress::{Interruption, Progress};
+use super::report::note;
 
 /// One matrix of the command line, free of NaN and infinities.
 #[derive(Debug)]
@@ -39,6 +40,11 @@ pub(crate) fn open_checked(
                     "{}: the matrix is {n} x {d}: it has {what}",
                     matrix.display_name()
                 )));
+            }
+            let text = matches!(matrix.format(), Format::Csv | Format::Tsv | Format::Glove | Format::Word2vec);
+            if text && matrix.access() == Access::ConvertedPerBlock {
+                let name = matrix.display_name();
+                note(&format!("{name}: the text does not fit --memory, so it is parsed again whenever it is read"));
             }
             let progress = Progress::new(&format!("check {}", matrix.display_name()), "rows", interruption);
             let check = matrix.check(budget.left(), &progress)?;

@@ -25,6 +25,8 @@ struct Report {
 #[derive(Serialize)]
 struct FileReport {
     path: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    files: Option<Vec<String>>,
     format: String,
     rows: usize,
     dims: usize,
@@ -120,6 +122,7 @@ fn describe(matrix: &Matrix, budget: &Budget, interruption: &Interruption) -> Re
     };
     Ok(FileReport {
         path: matrix.display_name().to_owned(),
+        files: report::files(matrix),
         format: matrix.format().to_string(),
         rows: matrix.n(),
         dims: matrix.d(),
@@ -164,6 +167,9 @@ fn text(f: &FileReport) -> String {
             }),
         ),
     ];
+    if let Some(files) = &f.files {
+        lines.insert(1, ("parts", report::parts(files)));
+    }
     if let Some(labels) = &f.labels {
         lines.push(("labels", format!("{} distinct, at most {} per row", labels.distinct, labels.most_per_row)));
     }

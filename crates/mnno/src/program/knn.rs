@@ -145,6 +145,10 @@ fn search(
     budget.take(4 * kept as u64, "the list of rows without zeros")?;
     let groups;
     let exclude = if args.exclude_same_label {
+        // Numbers in lists, and each label with its number.
+        let labels = base.matrix.labels().unwrap_or_default();
+        let count: usize = labels.iter().map(Vec::len).sum();
+        budget.take((labels.len() * size_of::<Vec<u32>>() + count * (4 + 64)) as u64, "telling labels apart")?;
         groups = groups_of(base, keep_base.as_deref());
         Exclude::Groups { queries: &groups, base: &groups }
     } else if args.queries.is_none() && args.self_rule == SelfRule::Exclude {

@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use mnno::store::Rounding;
 use mnno::store::output::Written;
+use mnno::store::{Matrix, Rounding};
 use serde::Serialize;
 
 use super::failure::{Failure, code};
@@ -13,6 +13,9 @@ use super::inputs::Checked;
 #[derive(Debug, Serialize)]
 pub(crate) struct InputReport {
     pub(crate) path: String,
+    /// The parts in their order, where there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) files: Option<Vec<String>>,
     pub(crate) format: String,
     pub(crate) rows: usize,
     pub(crate) dims: usize,
@@ -60,6 +63,7 @@ impl InputReport {
         let matrix = &input.matrix;
         Self {
             path: matrix.display_name().to_owned(),
+            files: files(matrix),
             format: matrix.format().to_string(),
             rows: matrix.n(),
             dims: matrix.d(),
@@ -76,11 +80,30 @@ impl InputReport {
     pub(crate) fn line(&self) -> String {
         let Self { path, format, rows, dims, dtype, access, fingerprint, .. } = self;
         let mut line = format!("{path}: {rows} x {dims} {dtype}, {format}, {access}, {fingerprint}");
+        if let Some(files) = &self.files {
+            line += &format!("; {}", parts(files));
+        }
         if let Some(r) = &self.rounding {
             line += &format!("; {}", r.text());
         }
         line
     }
+}
+
+/// The parts that a matrix is read from, if there are several.
+pub(crate) fn files(matrix: &Matrix) -> Option<Vec<String>> {
+    let files: Vec<String> = matrix.files().map(|file| file.display().to_string()).collect();
+    (files.len() > 1).then_some(files)
+}
+
+/// `12 files in this order: a/0.npy, a/1.npy, a/2.npy, .., a/11.npy`.
+pub(crate) fn parts(files: &[String]) -> String {
+    const SHOWN: usize = 3;
+    let shown = match files {
+        [first @ .., last] if first.len() > SHOWN => format!("{}, .., {last}", first[..SHOWN].join(", ")),
+        _ => files.join(", "),
+    };
+    format!("{} files in this order: {shown}", files.len())
 }
 
 /// A file that a command wrote.

@@ -35,20 +35,20 @@ pub(crate) fn refuse_input_as_output<'a>(
     inputs: impl IntoIterator<Item = &'a Matrix>,
     labels: Option<&Path>,
 ) -> Result<(), Failure> {
-    let refuse = |input: &Path| {
-        Err(Failure::new(
-            code::CANNOT_WRITE,
-            format!("{}: the output is the same file as the input {}", out.display(), input.display()),
-        )
-        .hint("choose another output; inputs are never overwritten"))
+    let refuse = |what: &str, input: &Path| {
+        let message = format!("{}: the output {what} {}", out.display(), input.display());
+        Err(Failure::new(code::CANNOT_WRITE, message).hint("choose another output; inputs are never overwritten"))
     };
+    let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut read: Vec<&Path> = labels.into_iter().collect();
     for matrix in inputs {
-        if let Some(input) = matrix.files().chain([matrix.path()]).find(|input| same_file(out, input)) {
-            return refuse(input);
+        if same_file(folder, matrix.path()) {
+            return refuse("would become a part of the input", matrix.path());
         }
+        read.extend(matrix.files().chain([matrix.path()]));
     }
-    match labels.filter(|labels| same_file(out, labels)) {
-        Some(labels) => refuse(labels),
+    match read.into_iter().find(|input| same_file(out, input)) {
+        Some(input) => refuse("is the same file as the input", input),
         None => Ok(()),
     }
 }
