@@ -147,6 +147,14 @@ pub enum Fault {
         /// Cells of the first line.
         expected: usize,
     },
+    /// A record of text that goes on and on.
+    #[error("the record on line {line} goes on for more than {longest} bytes")]
+    LongRecord {
+        /// Its first line.
+        line: u64,
+        /// The most that is read.
+        longest: u64,
+    },
     /// A cell of text that should be a number.
     #[error("line {line}, cell {cell} (both from 1): '{text}' is not a number")]
     NotANumber {
@@ -383,6 +391,9 @@ impl Fault {
             Self::Signature { .. } => "name the right format with --format",
             Self::Ragged { .. } => {
                 "each line needs as many cells: remove titles and comments, and delimiters at the end"
+            }
+            Self::LongRecord { .. } => {
+                "a quotation mark may not be closed; or raise --memory, of which a record may take a part"
             }
             Self::Compression { .. } => "save it with np.savez or np.savez_compressed",
             Self::Encrypted => "unpack it first",

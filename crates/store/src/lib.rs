@@ -44,4 +44,4 @@ pub use fingerprint::{Coverage, Fingerprint};
 pub use format::{Format, UnknownFormat};
 pub use layout::ElementType;
 pub use matrix::{Access, Matrix, Order};
-pub use open::{OpenOptions, open};
+pub use open::{OpenOptions, open, open_with_observer};

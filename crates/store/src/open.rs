@@ -4,6 +4,8 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+use mnno_exact::Observer;
+
 use crate::bytes::Source;
 use crate::error::shown;
 use crate::format::table::{NAME_OVERHEAD, Table};
@@ -20,7 +22,7 @@ pub struct OpenOptions {
     /// The format; found out when none is given.
     pub format: Option<Format>,
     /// Most bytes of memory that the matrices of an argument may take: what must be unpacked or parsed, names, labels. The
-    /// values of a text that do not fit are parsed again whenever they are read.
+    /// values of a text that take more than half of it are parsed again whenever they are read.
     pub memory: u64,
     /// Rows to keep, from 0, the end excluded; all when none are given.
     pub rows: Option<Range<usize>>,
@@ -61,11 +63,26 @@ impl Layers {
 /// # Errors
 /// Whatever is wrong with the file or with the request: [`StoreError::kind`] sorts it.
 pub fn open(argument: &str, options: &OpenOptions) -> Result<Vec<Matrix>, StoreError> {
+    open_with_observer(argument, options, &())
+}
+
+/// As [`open`], for programs that can be interrupted: the observer is asked often whether to go on.
+///
+/// # Errors
+/// As [`open`], and [`StoreError::Interrupted`].
+pub fn open_with_observer(
+    argument: &str,
+    options: &OpenOptions,
+    observer: &dyn Observer,
+) -> Result<Vec<Matrix>, StoreError> {
     let (path, suffix) = split(argument);
     let mut budget = options.memory;
     let mut opened = Vec::new();
-    for file in parts::files(path)? {
-        let part = Opened::open(&file, &suffix, options, budget)?;
+    let files = parts::files(path)?;
+    for (i, file) in files.iter().enumerate() {
+        // Half is left for what comes later: other parts, other files, a search.
+        let keep = budget / 2 / (files.len() - i) as u64;
+        let part = Opened::open(file, &suffix, options, Limits { budget, keep, observer })?;
         budget = budget.saturating_sub(part.held);
         opened.push(part);
     }
@@ -160,24 +177,25 @@ fn joined(opened: &[Opened], which: usize) -> Result<(Vec<Part>, usize), StoreEr
     Ok((parts, rows))
 }
 
-/// The parts that hold rows `rows`, each with no others; at least one part.
+/// The parts with no other rows than `rows`; some then have none.
 fn narrowed(parts: Vec<Part>, rows: &Range<usize>) -> Vec<Part> {
-    let mut kept = Vec::with_capacity(parts.len());
-    for part in parts {
-        let n = part.layout.n;
-        let [start, end] = [rows.start, rows.end].map(|row| row.saturating_sub(part.start).min(n));
-        if start < end || kept.is_empty() {
-            let layout = part.layout.rows(start, end);
-            let narrow =
-                Part { layout, skipped: start, start: (part.start + start).saturating_sub(rows.start), ..part };
-            // An empty part at the beginning only stands in until there is another.
-            if kept.last().is_some_and(|last: &Part| last.layout.n == 0) {
-                kept.pop();
-            }
-            kept.push(narrow);
-        }
-    }
-    kept
+    let narrow = |part: Part| {
+        let [start, end] = [rows.start, rows.end].map(|row| row.saturating_sub(part.start).min(part.layout.n));
+        let layout = part.layout.rows(start, end);
+        Part { layout, skipped: start, start: (part.start + start).saturating_sub(rows.start), ..part }
+    };
+    parts.into_iter().map(narrow).collect()
+}
+
+/// What opening a file may take.
+#[derive(Clone, Copy)]
+pub(crate) struct Limits<'a> {
+    /// Bytes of memory.
+    pub(crate) budget: u64,
+    /// Bytes of memory for values that could as well be parsed again.
+    pub(crate) keep: u64,
+    /// Asked whether to go on.
+    pub(crate) observer: &'a dyn Observer,
 }
 
 /// A file on its way into matrices.
@@ -199,16 +217,16 @@ struct Found {
 }
 
 impl Opened {
-    fn open(path: &Path, suffix: &[&str], options: &OpenOptions, budget: u64) -> Result<Self, StoreError> {
-        let source = Source::open(path, options.io, budget)?;
-        let budget = budget.saturating_sub(source.held());
+    fn open(path: &Path, suffix: &[&str], options: &OpenOptions, limits: Limits<'_>) -> Result<Self, StoreError> {
+        let source = Source::open(path, options.io, limits.budget)?;
+        let limits = Limits { budget: limits.budget.saturating_sub(source.held()), ..limits };
         let file = path.display().to_string();
         let bytes = source.bytes();
         let format = match options.format {
             Some(format) => format,
             None => Format::detect(path, bytes)?,
         };
-        let found = parse(&file, bytes, format, suffix, budget)?;
+        let found = parse(&file, bytes, format, suffix, limits)?;
         let names_held = found.names.iter().flatten().map(|name| NAME_OVERHEAD + name.len() as u64).sum::<u64>();
         let name = found.member.as_ref().map_or_else(|| file.clone(), |member| format!("{file}::{}", shown(member)));
         let Found { member, storage, names, fortran, layers } = found;
@@ -238,20 +256,21 @@ impl Found {
 }
 
 /// Every format's way from bytes to a checked layout.
-fn parse(file: &str, bytes: &[u8], format: Format, suffix: &[&str], budget: u64) -> Result<Found, StoreError> {
+fn parse(file: &str, bytes: &[u8], format: Format, suffix: &[&str], limits: Limits<'_>) -> Result<Found, StoreError> {
     let holds_arrays = matches!(format, Format::Npy | Format::Npz | Format::Safetensors | Format::Mat);
     if let (Some(&given), false) = (suffix.first(), holds_arrays) {
         let (file, given) = (file.to_owned(), given.to_owned());
         return Err(StoreError::NoSuchPart { file, format, part: "members or layers", given });
     }
+    let member = |container: &mut dyn Container| open_member(file, suffix, limits, container);
     Ok(match format {
         Format::Npy => open_npy(file, bytes, suffix)?,
-        Format::Npz => open_member(file, suffix, budget, npz::Archive::open(file, bytes)?)?,
-        Format::Safetensors => open_member(file, suffix, budget, safetensors::Tensors::open(file, bytes, budget)?)?,
-        Format::Mat => open_member(file, suffix, budget, mat::Variables::open(file, bytes)?)?,
-        Format::Csv | Format::Tsv => Found::of_table(text::parse(file, bytes, format, budget)?),
-        Format::Glove | Format::Word2vec => Found::of_table(words::parse(file, bytes, format, budget)?),
-        Format::Word2vecBinary => Found::of_table(word2vec_binary::parse(file, bytes, budget)?),
+        Format::Npz => member(&mut npz::Archive::open(file, bytes)?)?,
+        Format::Safetensors => member(&mut safetensors::Tensors::open(file, bytes, limits.budget)?)?,
+        Format::Mat => member(&mut mat::Variables::open(file, bytes)?)?,
+        Format::Csv | Format::Tsv => Found::of_table(text::parse(file, bytes, format, limits)?),
+        Format::Glove | Format::Word2vec => Found::of_table(words::parse(file, bytes, format, limits)?),
+        Format::Word2vecBinary => Found::of_table(word2vec_binary::parse(file, bytes, limits)?),
         Format::Fvecs | Format::Bvecs | Format::Ivecs => Found::in_file(vecs::parse(file, bytes, format)?),
         Format::Fbin | Format::U8bin | Format::I8bin | Format::Ibin => {
             Found::in_file(big_ann::parse(file, bytes, format)?)
@@ -275,7 +294,12 @@ fn open_npy(file: &str, bytes: &[u8], parts: &[&str]) -> Result<Found, StoreErro
     Ok(Found { member: None, storage: Storage::InFile, names: None, fortran: header.fortran, layers })
 }
 
-fn open_member(file: &str, parts: &[&str], budget: u64, mut container: impl Container) -> Result<Found, StoreError> {
+fn open_member(
+    file: &str,
+    parts: &[&str],
+    limits: Limits<'_>,
+    container: &mut dyn Container,
+) -> Result<Found, StoreError> {
     let (name, layers) = match *parts {
         [] => (None, None),
         [name] => (Some(name), None),
@@ -290,7 +314,7 @@ fn open_member(file: &str, parts: &[&str], budget: u64, mut container: impl Cont
         },
         _ => (name, layers),
     };
-    let member = container.read(name, budget)?;
+    let member = container.read(name, limits)?;
     let full_name = format!("{file}::{}", shown(&member.name));
     let layers = layouts(&full_name, &member.header, layers)?;
     let fortran = member.header.fortran;

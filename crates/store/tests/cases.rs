@@ -258,6 +258,8 @@ fn text_keeps_to_its_budget() {
     let (_folder, path) = file("x.csv", "1,2\n".repeat(1000).as_bytes());
     let with = |memory| open(path.to_str().unwrap(), &OpenOptions { memory, ..OpenOptions::default() });
     assert_eq!(with(8000).unwrap()[0].n(), 1000);
+    let access = |memory| with(memory).unwrap()[0].access();
+    assert_eq!((access(15_999), access(16_000)), (Access::ConvertedPerBlock, Access::InMemory), "half of the memory");
     let error = with(7999).unwrap_err();
     assert!(matches!(error, StoreError::OverBudget { needed: 8000, budget: 7999, .. }), "{error}");
 }

@@ -84,7 +84,7 @@ fn the_values_of_text_are_the_same_in_memory_and_from_the_file() {
         let name = &expected.argument;
         let path = fixtures("golden").join(name).display().to_string();
         let mut seen = BTreeSet::new();
-        for memory in 0..600 {
+        for memory in 0..1200 {
             let Ok(matrices) = open(&path, &OpenOptions { memory, ..OpenOptions::default() }) else { continue };
             let matrix = &matrices[0];
             assert!(matrix.held_bytes() <= memory, "{name}: {} of {memory}", matrix.held_bytes());

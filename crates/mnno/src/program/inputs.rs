@@ -32,7 +32,7 @@ pub(crate) fn open_checked(
 ) -> Result<Vec<Checked>, Failure> {
     let mut inputs = Vec::new();
     for argument in arguments {
-        for matrix in open(argument, options, budget)? {
+        for matrix in open(argument, options, budget, interruption)? {
             if matrix.n() == 0 || matrix.d() == 0 {
                 let (n, d) = (matrix.n(), matrix.d());
                 let what = if n == 0 { "no rows" } else { "no columns" };
@@ -56,9 +56,14 @@ pub(crate) fn open_checked(
 }
 
 /// Opens the matrices of an argument, which share what they hold in memory.
-pub(crate) fn open(argument: &str, options: &OpenOptions, budget: &mut Budget) -> Result<Vec<Matrix>, Failure> {
+pub(crate) fn open(
+    argument: &str,
+    options: &OpenOptions,
+    budget: &mut Budget,
+    interruption: &Interruption,
+) -> Result<Vec<Matrix>, Failure> {
     let options = OpenOptions { memory: budget.left(), ..options.clone() };
-    let matrices = mnno::store::open(argument, &options)?;
+    let matrices = mnno::store::open_with_observer(argument, &options, interruption)?;
     budget.take(matrices[0].held_bytes(), argument)?;
     Ok(matrices)
 }

@@ -95,7 +95,7 @@ pub(crate) fn run(args: &Inspect, interruption: &Interruption) -> Result<(), Fai
     let mut reports = Vec::new();
     for argument in &args.files {
         let mut budget = Budget::new(args.input.memory);
-        for matrix in inputs::open(argument, &options, &mut budget)? {
+        for matrix in inputs::open(argument, &options, &mut budget, interruption)? {
             let report = describe(&matrix, &budget, interruption)?;
             matrix.verify_unchanged()?;
             reports.push(report);

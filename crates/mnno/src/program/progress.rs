@@ -44,6 +44,12 @@ impl Interruption {
     }
 }
 
+impl Observer for Interruption {
+    fn cancelled(&self) -> bool {
+        self.seen()
+    }
+}
+
 /// A progress bar on stderr with rate and time left, where stderr is a terminal.
 pub(crate) struct Progress<'a> {
     bar: ProgressBar,

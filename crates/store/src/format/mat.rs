@@ -5,16 +5,17 @@
 //!
 //! Rejected: the crates that read MAT files, since they inflate whatever a file holds, without a limit.
 
+use std::collections::HashSet;
 use std::io::Read;
 
-use flate2::read::ZlibDecoder;
-
+use super::unpack::Packed;
 use super::{Container, Member};
-use crate::error::{Need, shown};
+use crate::error::shown;
 use crate::layout::ArrayHeader;
 use crate::matrix::Storage;
-use crate::open::beginning;
+use crate::open::{Limits, beginning};
 use crate::{ElementType, Fault, Format, StoreError};
+use flate2::read::ZlibDecoder;
 
 pub(crate) const SIGNATURE: &[u8] = b"MATLAB 5.0 MAT-file";
 
@@ -25,8 +26,9 @@ const MATRIX: u32 = 14;
 const COMPRESSED: u32 = 15;
 /// Enough of an inflated variable for its flags, dimensions and name.
 const PREFIX: u64 = 4096;
-/// zlib does not shrink data to less than this part of its length.
-const LARGEST_RATIO: u64 = 1032;
+/// The longest name, of which MATLAB allows 63 characters, and the most axes.
+const LONGEST_NAME: usize = 255;
+const MOST_AXES: usize = 32;
 
 /// A data element: its type and where its content lies.
 #[derive(Clone, Copy)]
@@ -110,7 +112,10 @@ impl Head {
         if class != OPAQUE {
             let part = elements.part("dimensions", whole)?;
             let bad = || Fault::MatPart { what: "dimensions", kind: part.kind, length: part.length };
-            if !matches!(part.kind, 5 | 6) || !part.length.is_multiple_of(4) || part.length < 8 {
+            if !matches!(part.kind, 5 | 6)
+                || !part.length.is_multiple_of(4)
+                || !(8..=4 * MOST_AXES).contains(&part.length)
+            {
                 return Err(bad());
             }
             for at in (part.start..part.start + part.length).step_by(4) {
@@ -120,7 +125,7 @@ impl Head {
         }
         let part = elements.part("name", whole)?;
         let name = elements.bytes.get(part.start..part.start + part.length);
-        let Some(name) = name.filter(|_| matches!(part.kind, 1 | 2 | 16)) else {
+        let Some(name) = name.filter(|name| matches!(part.kind, 1 | 2 | 16) && name.len() <= LONGEST_NAME) else {
             return Err(Fault::MatPart { what: "name", kind: part.kind, length: part.length });
         };
         Ok(Self { class, complex, logical, dims, name: String::from_utf8_lossy(name).into_owned() })
@@ -196,13 +201,14 @@ impl<'a> Variables<'a> {
         }
         let mut this = Self { file, bytes, big_endian, found: Vec::new() };
         let mut elements = Elements { bytes, at: HEADER, big_endian };
+        let mut names = HashSet::new();
         while let Some(element) = elements.next(true).map_err(bad)? {
             let head = this.head(element).map_err(bad)?;
             // What has no name is MATLAB's own, such as the data behind function handles.
             if head.name.is_empty() {
                 continue;
             }
-            if this.has(&head.name) {
+            if !names.insert(head.name.clone()) {
                 return Err(bad(Fault::RepeatedVariable { name: shown(&head.name) }));
             }
             this.found.push(Variable { head, element });
@@ -238,7 +244,7 @@ impl<'a> Variables<'a> {
     }
 
     /// The content of a compressed variable's matrix, behind its tag.
-    fn inflate(&self, file: &str, element: Element, budget: u64) -> Result<Vec<u8>, StoreError> {
+    fn inflate(&self, file: &str, element: Element, limits: Limits<'_>) -> Result<Vec<u8>, StoreError> {
         let bad = |fault| malformed(file, fault);
         let content = self.content(element);
         let mut decoder = ZlibDecoder::new(content);
@@ -246,20 +252,8 @@ impl<'a> Variables<'a> {
         decoder.read_exact(&mut tag).map_err(|e| bad(Fault::Damaged(e)))?;
         let tag = Elements { bytes: &tag, at: 0, big_endian: self.big_endian };
         let declared = u64::from(tag.word(4).unwrap_or(0));
-        let over = || StoreError::OverBudget { file: file.to_owned(), needed: declared, need: Need::Unpack, budget };
-        if declared > budget {
-            return Err(over());
-        }
-        let mut inflated = Vec::new();
-        let likely = declared.min((content.len() as u64).saturating_mul(LARGEST_RATIO));
-        inflated.try_reserve_exact(usize::try_from(likely).unwrap_or(usize::MAX)).map_err(|_| over())?;
-        // One byte more than declared shows a variable that lies, and has the checksum compared at the end.
-        let read = decoder.by_ref().take(declared + 1).read_to_end(&mut inflated);
-        read.map_err(|e| bad(Fault::Damaged(e)))?;
-        let unpacked = inflated.len() as u64;
-        if unpacked != declared {
-            return Err(bad(Fault::UnpackedLength { declared, unpacked }));
-        }
+        let packed = Packed { file, format: Format::Mat, stored: content.len() as u64, declared };
+        let inflated = packed.read(&mut decoder, limits)?;
         let extra = content.len() as u64 - decoder.total_in();
         if extra > 0 {
             return Err(bad(Fault::BytesBehind { extra }));
@@ -277,7 +271,7 @@ impl Container for Variables<'_> {
         self.found.iter().any(|variable| variable.head.name == name)
     }
 
-    fn read(&mut self, wanted: Option<&str>, budget: u64) -> Result<Member, StoreError> {
+    fn read(&mut self, wanted: Option<&str>, limits: Limits<'_>) -> Result<Member, StoreError> {
         let variable = match wanted {
             Some(wanted) => self.found.iter().find(|variable| variable.head.name == wanted),
             None => self.found.first().filter(|_| self.is_single()),
@@ -292,7 +286,7 @@ impl Container for Variables<'_> {
         if let Some(what) = head.refused() {
             return Err(bad(Fault::MatClass { what }));
         }
-        let inflated = (element.kind == COMPRESSED).then(|| self.inflate(&file, *element, budget)).transpose()?;
+        let inflated = (element.kind == COMPRESSED).then(|| self.inflate(&file, *element, limits)).transpose()?;
         let content = inflated.as_deref().unwrap_or_else(|| self.content(*element));
         let mut elements = Elements { bytes: content, at: 0, big_endian: self.big_endian };
         let head = Head::read(&mut elements, true).map_err(bad)?;

@@ -8,6 +8,7 @@ pub(crate) mod npz;
 pub(crate) mod safetensors;
 pub(crate) mod table;
 pub(crate) mod text;
+pub(crate) mod unpack;
 pub(crate) mod vecs;
 pub(crate) mod word2vec_binary;
 pub(crate) mod words;
@@ -19,7 +20,7 @@ use std::str::FromStr;
 use crate::StoreError;
 use crate::layout::ArrayHeader;
 use crate::matrix::Storage;
-use crate::open::beginning;
+use crate::open::{Limits, beginning};
 
 /// A file format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -176,8 +177,8 @@ pub(crate) trait Container {
     /// Whether there is a member of that name.
     fn has(&self, name: &str) -> bool;
 
-    /// The member of that name, or the only one; what has to be unpacked must fit `budget` bytes.
-    fn read(&mut self, wanted: Option<&str>, budget: u64) -> Result<Member, StoreError>;
+    /// The member of that name, or the only one; what has to be unpacked must fit the budget.
+    fn read(&mut self, wanted: Option<&str>, limits: Limits<'_>) -> Result<Member, StoreError>;
 }
 
 impl fmt::Display for Format {

@@ -7,12 +7,13 @@ use std::io::{self, Cursor, Read};
 
 use zip::{CompressionMethod, ZipArchive};
 
+use super::unpack::{CHUNK, Packed};
 use super::{Container, Member};
-use crate::error::{Need, shown};
+use crate::error::shown;
 use crate::format::npy;
 use crate::layout::ArrayHeader;
 use crate::matrix::Storage;
-use crate::open::beginning;
+use crate::open::{Limits, beginning};
 use crate::{Fault, Format, StoreError};
 
 /// A zip with members, and an empty one.
@@ -20,8 +21,6 @@ pub(crate) const SIGNATURES: [&[u8]; 2] = [b"PK\x03\x04", b"PK\x05\x06"];
 
 /// Enough of a member for its npy header.
 const HEADER_BYTES: u64 = (1 << 16) + 64;
-/// Deflate does not shrink data to less than this part of its length.
-const LARGEST_RATIO: u64 = 1032;
 /// Members whose shapes are looked up for an error message.
 const DESCRIBED: usize = 20;
 
@@ -83,7 +82,7 @@ impl Container for Archive<'_> {
         self.find(name).is_some()
     }
 
-    fn read(&mut self, wanted: Option<&str>, budget: u64) -> Result<Member, StoreError> {
+    fn read(&mut self, wanted: Option<&str>, limits: Limits<'_>) -> Result<Member, StoreError> {
         let index = match wanted {
             Some(wanted) => self.find(wanted),
             None => self.is_single().then_some(0),
@@ -110,29 +109,23 @@ impl Container for Archive<'_> {
                     return Err(bad(Fault::StoredLength { stored, declared }));
                 }
                 let mut entry = self.zip.by_index(index).map_err(|e| bad(Fault::Zip(e.to_string())))?;
-                io::copy(&mut entry, &mut io::sink()).map_err(|e| bad(Fault::Damaged(e)))?;
+                // Read to its end, where the checksum is compared.
+                while io::copy(&mut entry.by_ref().take(CHUNK), &mut io::sink()).map_err(|e| bad(Fault::Damaged(e)))?
+                    > 0
+                {
+                    if limits.observer.cancelled() {
+                        return Err(StoreError::Interrupted);
+                    }
+                }
                 let start = offset as usize;
                 let mut header = array(&file, &self.bytes[start..start + stored as usize])?;
                 header.offset += start;
                 Ok(Member { name, header, storage: Storage::InFile })
             }
             CompressionMethod::Deflated => {
-                if declared > budget {
-                    return Err(StoreError::OverBudget { file, needed: declared, need: Need::Unpack, budget });
-                }
-                let mut unpacked = Vec::new();
-                let likely = declared.min(stored.saturating_mul(LARGEST_RATIO));
-                unpacked.try_reserve_exact(usize::try_from(likely).unwrap_or(usize::MAX)).map_err(|_| {
-                    StoreError::OverBudget { file: file.clone(), needed: declared, need: Need::Unpack, budget }
-                })?;
                 let entry = self.zip.by_index(index).map_err(|e| bad(Fault::Zip(e.to_string())))?;
-                // One byte more than declared shows a member that lies.
-                let read = entry.take(declared.saturating_add(1)).read_to_end(&mut unpacked);
-                read.map_err(|e| bad(Fault::Damaged(e)))?;
-                let length = unpacked.len() as u64;
-                if length != declared {
-                    return Err(bad(Fault::UnpackedLength { declared, unpacked: length }));
-                }
+                let packed = Packed { file: &file, format: Format::Npz, stored, declared };
+                let unpacked = packed.read(entry, limits)?;
                 let header = array(&file, &unpacked)?;
                 Ok(Member { name, header, storage: Storage::Unpacked(unpacked) })
             }

@@ -12,7 +12,7 @@ use super::{Container, Member};
 use crate::error::{Need, shortened, shown};
 use crate::layout::ArrayHeader;
 use crate::matrix::Storage;
-use crate::open::beginning;
+use crate::open::{Limits, beginning};
 use crate::{ElementType, Fault, Format, StoreError};
 
 const LENGTH: usize = size_of::<u64>();
@@ -108,7 +108,7 @@ impl Container for Tensors<'_> {
         self.found.iter().any(|tensor| tensor.name == name)
     }
 
-    fn read(&mut self, wanted: Option<&str>, _budget: u64) -> Result<Member, StoreError> {
+    fn read(&mut self, wanted: Option<&str>, _: Limits<'_>) -> Result<Member, StoreError> {
         let tensor = match wanted {
             Some(wanted) => self.found.iter().find(|tensor| tensor.name == wanted),
             None => self.found.first().filter(|_| self.is_single()),

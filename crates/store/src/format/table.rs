@@ -1,7 +1,10 @@
 //! Tables of text on their way into memory: the values when they fit the budget, else where each row begins.
 
+use mnno_exact::Observer;
+
 use crate::error::{Need, shown};
 use crate::matrix::Storage;
+use crate::open::Limits;
 use crate::scattered::{Decode, Scattered};
 use crate::{Fault, StoreError};
 
@@ -23,7 +26,7 @@ enum Kept {
 /// Collects the rows of a table whose shape is known.
 pub(crate) struct TableBuilder<'a> {
     file: &'a str,
-    budget: u64,
+    limits: Limits<'a>,
     kept: Kept,
     names: Option<Vec<String>>,
     held: u64,
@@ -35,8 +38,8 @@ pub(crate) struct TableBuilder<'a> {
 pub(crate) const NAME_OVERHEAD: u64 = (size_of::<String>() + 16) as u64;
 
 impl<'a> TableBuilder<'a> {
-    /// A table of `n` rows of `d` values in a text of `length` bytes. Its values are kept if they fit `budget` bytes beside
-    /// the names.
+    /// A table of `n` rows of `d` values in a text of `length` bytes. Its values are kept if they fit [`Limits::keep`]
+    /// with the names.
     ///
     /// # Errors
     /// [`StoreError::OverBudget`] if not even the starts of the rows fit.
@@ -45,22 +48,23 @@ impl<'a> TableBuilder<'a> {
         length: usize,
         (n, d): (usize, usize),
         names: bool,
-        budget: u64,
+        limits: Limits<'a>,
     ) -> Result<Self, StoreError> {
         let (rows, values) = (n as u64, (n as u64).saturating_mul(d as u64));
         // A value takes two characters of the text or more, and the names no more than the others.
         let characters = (length as u64).saturating_sub(values.saturating_mul(2));
         let names_at_most = if names { rows * NAME_OVERHEAD + characters } else { 0 };
-        let keep_values = values.saturating_mul(4).saturating_add(names_at_most) <= budget;
+        let keep_values = values.saturating_mul(4).saturating_add(names_at_most) <= limits.keep;
         let held = if keep_values { 4 * values } else { 8 * rows };
         let at_least = held + if names { rows * NAME_OVERHEAD } else { 0 };
+        let budget = limits.budget;
         if at_least > budget {
             let need = if names { Need::Names } else { Need::Rows };
             return Err(StoreError::OverBudget { file: file.to_owned(), needed: at_least, need, budget });
         }
         Ok(Self {
             file,
-            budget,
+            limits,
             kept: if keep_values {
                 Kept::Values(Vec::with_capacity(values as usize))
             } else {
@@ -75,15 +79,16 @@ impl<'a> TableBuilder<'a> {
 
     /// Begins the next row, which stands at byte `start`.
     pub(crate) fn row(&mut self, start: usize, name: Option<&str>) -> Result<(), StoreError> {
+        check_now_and_then(self.rows, self.limits.observer)?;
         self.rows += 1;
         if let Kept::Starts(starts) = &mut self.kept {
             starts.push(start as u64);
         }
         if let (Some(names), Some(name)) = (&mut self.names, name) {
             self.held += NAME_OVERHEAD + name.len() as u64;
-            if self.held > self.budget {
+            if self.held > self.limits.budget {
                 let (file, needed) = (self.file.to_owned(), self.held);
-                return Err(StoreError::OverBudget { file, needed, need: Need::Names, budget: self.budget });
+                return Err(StoreError::OverBudget { file, needed, need: Need::Names, budget: self.limits.budget });
             }
             names.push(name.to_owned());
         }
@@ -105,6 +110,12 @@ impl<'a> TableBuilder<'a> {
         };
         Table { n: self.rows, d: self.d, storage, names: self.names }
     }
+}
+
+/// Asks the observer whether to go on, but not at every row.
+pub(crate) fn check_now_and_then(row: usize, observer: &dyn Observer) -> Result<(), StoreError> {
+    const ROWS: usize = 1024;
+    if row.is_multiple_of(ROWS) && observer.cancelled() { Err(StoreError::Interrupted) } else { Ok(()) }
 }
 
 /// Words are the names by which vectors are found, so each stands once. `first` is the number of the first one, `place` what

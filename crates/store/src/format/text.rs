@@ -4,10 +4,14 @@
 //! least half of its cells are no numbers (some names may well be, such as label ids), or when the header says so. A stray
 //! word in a column of numbers is an error: a slip of the pen must not turn values into names.
 
+use std::cell::Cell;
+use std::io::{self, Read};
+
 use csv::{ByteRecord, Reader, ReaderBuilder};
 
-use super::table::{Table, TableBuilder};
+use super::table::{Table, TableBuilder, check_now_and_then};
 use crate::error::shown;
+use crate::open::Limits;
 use crate::scattered::Decode;
 use crate::{Fault, Format, StoreError};
 
@@ -25,13 +29,13 @@ struct Shape {
     width: usize,
 }
 
-/// Reads the table, within `budget` bytes of memory.
-pub(crate) fn parse(file: &str, bytes: &[u8], format: Format, budget: u64) -> Result<Table, StoreError> {
+/// Reads the table, within the limits.
+pub(crate) fn parse(file: &str, bytes: &[u8], format: Format, limits: Limits<'_>) -> Result<Table, StoreError> {
     let start = if bytes.starts_with(BOM) { BOM.len() } else { 0 };
     let delimiter = delimiter(&bytes[start..], format);
-    let text = Text { file, format, bytes: &bytes[start..], start, delimiter };
+    let text = Text { file, format, bytes: &bytes[start..], start, delimiter, limits };
     let shape = text.shape()?;
-    text.table(&shape, budget)
+    text.table(&shape)
 }
 
 /// Appends the numbers of the record at the beginning of `bytes`, as far as it has them.
@@ -42,7 +46,7 @@ pub(crate) fn decode(bytes: &[u8], delimiter: u8, names: bool, d: usize, out: &m
     }
 }
 
-fn reader(bytes: &[u8], delimiter: u8) -> Reader<&[u8]> {
+fn reader<R: Read>(bytes: R, delimiter: u8) -> Reader<R> {
     ReaderBuilder::new()
         .has_headers(false)
         .flexible(true)
@@ -63,6 +67,25 @@ fn delimiter(bytes: &[u8], format: Format) -> u8 {
     [b'\t', b';', b','].into_iter().max_by_key(|&delimiter| count(delimiter)).unwrap_or(b',')
 }
 
+/// Bytes that end with an error where a record has no end: one quotation mark makes a record of all that follows.
+struct Limited<'a> {
+    bytes: &'a [u8],
+    read: u64,
+    record_start: &'a Cell<u64>,
+    longest: u64,
+}
+
+impl Read for Limited<'_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        if self.read - self.record_start.get() > self.longest {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        let count = self.bytes.read(out)?;
+        self.read += count as u64;
+        Ok(count)
+    }
+}
+
 struct Text<'a> {
     file: &'a str,
     format: Format,
@@ -70,6 +93,7 @@ struct Text<'a> {
     /// Where they begin in the file.
     start: usize,
     delimiter: u8,
+    limits: Limits<'a>,
 }
 
 impl Text<'_> {
@@ -79,13 +103,25 @@ impl Text<'_> {
 
     /// Calls `visit` with each record.
     fn each_record(&self, mut visit: impl FnMut(&ByteRecord) -> Result<(), StoreError>) -> Result<(), StoreError> {
-        let mut reader = reader(self.bytes, self.delimiter);
+        let record_start = Cell::new(0);
+        // A record and the ends of its cells are held in memory.
+        let longest = (self.limits.budget / 16).max(1 << 16);
+        let bytes = Limited { bytes: self.bytes, read: 0, record_start: &record_start, longest };
+        let mut reader = reader(bytes, self.delimiter);
         let mut record = ByteRecord::new();
-        // Records of any length are let through, and memory does not fail to be read.
-        while reader.read_byte_record(&mut record).is_ok_and(|more| more) {
-            visit(&record)?;
+        let (mut records, mut line) = (0, 1);
+        loop {
+            match reader.read_byte_record(&mut record) {
+                Ok(true) => visit(&record)?,
+                Ok(false) => return Ok(()),
+                // Records of any width are let through, and memory does not fail to be read.
+                Err(_) => return Err(self.bad(Fault::LongRecord { line, longest })),
+            }
+            record_start.set(reader.position().byte());
+            line = reader.position().line();
+            check_now_and_then(records, self.limits.observer)?;
+            records += 1;
         }
-        Ok(())
     }
 
     fn shape(&self) -> Result<Shape, StoreError> {
@@ -119,10 +155,10 @@ impl Text<'_> {
         Ok(shape)
     }
 
-    fn table(&self, shape: &Shape, budget: u64) -> Result<Table, StoreError> {
+    fn table(&self, shape: &Shape) -> Result<Table, StoreError> {
         let first = usize::from(shape.names);
         let size = (shape.rows, shape.width - first);
-        let mut table = TableBuilder::new(self.file, self.bytes.len(), size, shape.names, budget)?;
+        let mut table = TableBuilder::new(self.file, self.bytes.len(), size, shape.names, self.limits)?;
         let mut skip = shape.header;
         let mut row = 0;
         self.each_record(|record| {
@@ -191,7 +227,7 @@ mod tests {
     use crate::matrix::Storage;
 
     fn table(text: &str) -> Table {
-        parse("x.csv", text.as_bytes(), Format::Csv, 1 << 20).unwrap()
+        parse("x.csv", text.as_bytes(), Format::Csv, Limits { budget: 1 << 20, keep: 1 << 20, observer: &() }).unwrap()
     }
 
     #[test]

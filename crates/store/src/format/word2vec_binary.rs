@@ -1,11 +1,12 @@
 //! word2vec's binary: a line of two counts, then each word, a blank and its f32 numbers, little-endian. The program that
 //! came first ends each row with a line feed, gensim does not.
 
-use super::table::{NAME_OVERHEAD, Table, refuse_repeated};
+use super::table::{NAME_OVERHEAD, Table, check_now_and_then, refuse_repeated};
 use super::words::counts;
 use crate::error::{Need, shown};
 use crate::layout::ArrayHeader;
 use crate::matrix::Storage;
+use crate::open::Limits;
 use crate::scattered::{Decode, Scattered};
 use crate::{ElementType, Fault, Format, StoreError};
 
@@ -14,8 +15,9 @@ const LONGEST_WORD: usize = 1000;
 /// The line of counts.
 const LONGEST_HEADER: usize = 64;
 
-/// Finds the rows, which are then read in place. Their names and starts must fit `budget` bytes.
-pub(crate) fn parse(file: &str, bytes: &[u8], budget: u64) -> Result<Table, StoreError> {
+/// Finds the rows, which are then read in place. Their names and starts must fit the budget.
+pub(crate) fn parse(file: &str, bytes: &[u8], limits: Limits<'_>) -> Result<Table, StoreError> {
+    let Limits { budget, observer, .. } = limits;
     let format = Format::Word2vecBinary;
     let bad = |fault| StoreError::Malformed { file: file.to_owned(), format, fault, looks_like: None };
     let start = &bytes[..bytes.len().min(LONGEST_HEADER)];
@@ -41,6 +43,7 @@ pub(crate) fn parse(file: &str, bytes: &[u8], budget: u64) -> Result<Table, Stor
     }
     let (mut starts, mut names) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
     for row in 0..rows {
+        check_now_and_then(row, observer)?;
         at += bytes[at..].iter().take_while(|&&b| b == b'\n').count();
         let rest = &bytes[at..];
         let limit = rest.len().min(LONGEST_WORD);

@@ -10,11 +10,12 @@ use std::ops::Range;
 use super::table::{Table, TableBuilder, refuse_repeated};
 use super::text::{BOM, cell_text, number};
 use crate::error::shown;
+use crate::open::Limits;
 use crate::scattered::Decode;
 use crate::{Fault, Format, StoreError};
 
-/// Reads the table, within `budget` bytes of memory.
-pub(crate) fn parse(file: &str, bytes: &[u8], format: Format, budget: u64) -> Result<Table, StoreError> {
+/// Reads the table, within the limits.
+pub(crate) fn parse(file: &str, bytes: &[u8], format: Format, limits: Limits<'_>) -> Result<Table, StoreError> {
     let malformed = |fault, looks_like| StoreError::Malformed { file: file.to_owned(), format, fault, looks_like };
     let bad = |fault| malformed(fault, None);
     let mut lines = Lines { bytes, at: if bytes.starts_with(BOM) { BOM.len() } else { 0 }, number: 0 };
@@ -54,7 +55,7 @@ pub(crate) fn parse(file: &str, bytes: &[u8], format: Format, budget: u64) -> Re
         return Err(bad(Fault::Numbers { line: header_lines + 1, found, expected: d, declared: header }));
     };
     let n = n as usize;
-    let mut table = TableBuilder::new(file, bytes.len(), (n, d), true, budget)?;
+    let mut table = TableBuilder::new(file, bytes.len(), (n, d), true, limits)?;
     for (row, line) in lines.take(n).enumerate() {
         let (word, numbers) = line.split(d, header).map_err(bad)?;
         let word = str::from_utf8(word).map_err(|_| bad(Fault::NameText { line: line.number }))?;
