@@ -3,9 +3,11 @@
 mod bad_input;
 mod cases;
 mod compare;
+mod convert;
 #[cfg(target_os = "linux")]
 mod faults;
 mod inspect;
+mod join;
 mod knn;
 mod real_data;
 mod run;
