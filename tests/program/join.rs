@@ -1,11 +1,16 @@
 //! `mnno compare --join name`, and what is said without it.
 
+use std::fmt::Write;
+
 use crate::run::{Folder, noise};
 
 /// A CSV of named rows.
 fn csv(folder: &Folder, file: &str, rows: &[(&str, [f32; 2])]) {
-    let text: String = rows.iter().map(|(name, [a, b])| format!("{name},{a},{b}\n")).collect();
-    folder.write(file, format!("name,0,1\n{text}"));
+    let mut text = "name,0,1\n".to_owned();
+    for (name, [a, b]) in rows {
+        writeln!(text, "{name},{a},{b}").unwrap();
+    }
+    folder.write(file, text);
 }
 
 /// Rows named `w0`, `w1`, .. with seeded values.

@@ -162,7 +162,8 @@ impl Observer for GivesUp {
 fn reading_can_be_interrupted_at_any_stage() {
     let folder = in_memory();
     write(folder.path(), "x.csv", "1,2\n".repeat(5000));
-    write(folder.path(), "x.txt", (0..5000).map(|i| format!("w{i} 1 2\n")).collect::<String>());
+    let lines: Vec<String> = (0..5000).map(|i| format!("w{i} 1 2\n")).collect();
+    write(folder.path(), "x.txt", lines.concat());
     for (name, at_least) in [("x.csv", 10), ("x.txt", 5)] {
         let path = folder.path().join(name);
         let mut interrupted = 0;
