@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use mnno_exact::{Observer, Rows};
+use mnno_exact::Observer;
 use mnno_store::{Access, ErrorKind, Matrix, OpenOptions, StoreError, open, open_with_observer};
 use support::{in_memory, le, npy, values};
 
