@@ -147,6 +147,12 @@ pub enum Fault {
         /// Cells of the first line.
         expected: usize,
     },
+    /// A quotation mark that nothing closes.
+    #[error("a quotation mark opens a cell in the record that begins on line {line}, and none closes it")]
+    OpenQuote {
+        /// The first line of the record.
+        line: u64,
+    },
     /// A record of text that goes on and on.
     #[error("the record on line {line} goes on for more than {longest} bytes")]
     LongRecord {
@@ -392,6 +398,7 @@ impl Fault {
             Self::Ragged { .. } => {
                 "each line needs as many cells: remove titles and comments, and delimiters at the end"
             }
+            Self::OpenQuote { .. } => "close it, or double a mark that belongs to the text",
             Self::LongRecord { .. } => {
                 "a quotation mark may not be closed; or raise --memory, of which a record may take a part"
             }

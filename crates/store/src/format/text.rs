@@ -112,7 +112,14 @@ impl Text<'_> {
         let (mut records, mut line) = (0, 1);
         loop {
             match reader.read_byte_record(&mut record) {
-                Ok(true) => visit(&record)?,
+                Ok(true) => {
+                    let rest = &self.bytes[record_start.get() as usize..];
+                    let is_last = reader.position().byte() as usize >= self.bytes.len();
+                    if is_last && self.is_open(rest) {
+                        return Err(self.bad(Fault::OpenQuote { line }));
+                    }
+                    visit(&record)?;
+                }
                 Ok(false) => return Ok(()),
                 // Records of any width are let through, and memory does not fail to be read.
                 Err(_) => return Err(self.bad(Fault::LongRecord { line, longest })),
@@ -122,6 +129,14 @@ impl Text<'_> {
             check_now_and_then(records, self.limits.observer)?;
             records += 1;
         }
+    }
+
+    /// Whether a quotation mark opens a cell of the last record and none closes it.
+    fn is_open(&self, record: &[u8]) -> bool {
+        let marks = record.iter().filter(|&&b| b == b'"').count();
+        let opens = |pair: &[u8]| pair == [self.delimiter, b'"'] || pair == b"\n\"";
+        let begins_cell = record.starts_with(b"\"") || record.windows(2).any(opens);
+        self.delimiter != b'\t' && marks % 2 == 1 && begins_cell
     }
 
     fn shape(&self) -> Result<Shape, StoreError> {
