@@ -6,6 +6,8 @@ mod compare;
 mod convert;
 #[cfg(target_os = "linux")]
 mod faults;
+#[cfg(target_os = "linux")]
+mod hardening;
 mod inspect;
 mod join;
 mod knn;

@@ -11,7 +11,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 
-use mnno_exact::{Rows, SliceRows};
+use mnno_exact::SliceRows;
 use mnno_store::output::{Lists, Prepared, Vectors, list_paths, prepare_lists, prepare_matrix};
 use mnno_store::{Format, OpenOptions, open};
 
@@ -63,7 +63,11 @@ fn is_writer() -> bool {
             std::process::abort();
         }
         // The old content and the new in turns, until the process is killed.
-        _ => ROWS.iter().cycle().for_each(|&n| drop(prepare(kind, path, n).publish().unwrap())),
+        _ => {
+            for &n in ROWS.iter().cycle() {
+                prepare(kind, path, n).publish().unwrap();
+            }
+        }
     }
     true
 }
@@ -138,7 +142,7 @@ impl Case {
         assert!(state == 0 || temporaries.is_empty(), "{temporaries:?}");
         for temporary in temporaries {
             let name = temporary.file_name().unwrap().to_str().unwrap();
-            assert!(name.starts_with(".mnno-") && name.ends_with(".tmp"), "{name}");
+            assert!(name.strip_prefix(".mnno-").is_some_and(|rest| rest.strip_suffix(".tmp").is_some()), "{name}");
             fs::remove_file(temporary).unwrap();
         }
     }
