@@ -7,27 +7,12 @@ bytes every time).
 import io
 import struct
 import zipfile
-from pathlib import Path
 
 import numpy as np
 from numpy.lib import format as npy_format
 
-OUT = Path(__file__).resolve().parent.parent / "fixtures" / "golden"
-rows = []
-
-
-def expect(argument, fmt, element, order, access, values, names=None):
-    """One line: what opening `argument` must give."""
-    with np.errstate(over="ignore"):
-        values = np.asarray(values).astype(np.float32)
-    n, d = values.shape
-    text = " ".join(repr(float(v)) for v in values.ravel())
-    rows.append("\t".join([argument, fmt, element, order, access, str(n), str(d), "|".join(names or []) or "-", text]))
-
-
-def write(name, data):
-    (OUT / name).write_bytes(data)
-
+import golden_more
+from golden_table import OUT, X, expect, save, write
 
 def npy_bytes(array, version):
     out = io.BytesIO()
@@ -53,7 +38,6 @@ def npz_bytes(arrays, compression):
     return out.getvalue()
 
 
-X = np.array([[1.5, -2.25, 3.0], [4.0, 5.5, -6.125]], dtype=np.float32)
 WIDE = {
     "f2": [[0.0, -1.5, 65504.0], [6e-8, 0.1, -2.0]],
     "f4": [[0.0, 1e-45, 3.4e38], [-0.1, 1 / 3, 1.5]],
@@ -174,4 +158,5 @@ make_npy()
 make_npz()
 make_binary()
 make_text()
-(OUT / "expected.tsv").write_text("\n".join(rows) + "\n")
+golden_more.make()
+save()

@@ -1,42 +1,19 @@
-"""Writes the golden files of bvecs, u8bin, i8bin, safetensors, GloVe, word2vec, MATLAB and of folders of parts.
+"""The golden files of bvecs, u8bin, i8bin, safetensors, GloVe, word2vec, MATLAB and of folders of parts; for `make_golden.py`.
 
-Usage, in this order (both write the same bytes every time):
-    python tools/make_golden.py        writes its files and a new expected.tsv, without the lines of this script
-    python tools/make_golden_more.py   writes its files, drops its own lines from expected.tsv and appends them again
-Own lines are those of a format in OWN_FORMATS or an argument in OWN_ARGUMENTS, so running this twice changes nothing.
-The bytes of every format but npy are put together here; needs numpy.
+The bytes of every format but npy are put together here.
 """
 
 import io
 import json
 import struct
 import zlib
-from pathlib import Path
 
 import numpy as np
 from numpy.lib import format as npy_format
 
-OUT = Path(__file__).resolve().parent.parent / "fixtures" / "golden"
-OWN_FORMATS = {"bvecs", "u8bin", "i8bin", "safetensors", "glove", "word2vec", "word2vec-binary", "mat"}
-OWN_ARGUMENTS = {"parts", "@parts.list"}
+from golden_table import OUT, X, expect, write
+
 VIEW, BLOCKS, MEMORY = "used in place", "converted block by block", "held in memory"
-rows = []
-
-
-def expect(argument, fmt, element, order, access, values, names=None):
-    """One line: what opening `argument` must give."""
-    with np.errstate(over="ignore"):
-        values = np.asarray(values).astype(np.float32)
-    n, d = values.shape
-    text = " ".join(repr(float(v)) for v in values.ravel())
-    rows.append("\t".join([argument, fmt, element, order, access, str(n), str(d), "|".join(names or []) or "-", text]))
-
-
-def write(name, data):
-    (OUT / name).write_bytes(data)
-
-
-X = np.array([[1.5, -2.25, 3.0], [4.0, 5.5, -6.125]], dtype=np.float32)
 WIDE = {
     "f16": [[0.0, -1.5, 65504.0], [6e-8, 0.1, -2.0]],
     "f32": [[0.0, 1e-45, 3.4e38], [-0.1, 1 / 3, 1.5]],
@@ -287,17 +264,10 @@ def make_mat():
     expect("mat_layers.mat::layers::0", "mat", "f64", "layer 0", BLOCKS, layers[:, 0])
 
 
-def main():
+def make():
     make_binary()
     make_parts()
     make_safetensors()
     make_glove()
     make_word2vec()
     make_mat()
-    table = OUT / "expected.tsv"
-    lines = [line.split("\t") for line in table.read_text(encoding="utf-8").rstrip("\n").split("\n")]
-    others = ["\t".join(f) for f in lines if f[1] not in OWN_FORMATS and f[0] not in OWN_ARGUMENTS]
-    table.write_bytes(("\n".join(others + rows) + "\n").encode())
-
-
-main()
