@@ -63,7 +63,7 @@ fn lists_must_fit_the_memory() {
     folder().run("knn x.npy -k 1000000000000 -o out.npz").fails_with(
         2,
         "error: a search for 1000000000000 neighbours of each row of x.npy needs 152.8T of memory, but 3.98G are left of \
-         --memory 4G\nhint: choose a smaller -k, or raise --memory",
+         --memory 4G\nhint: choose a smaller -k or fewer --threads, or raise --memory",
     );
 }
 
@@ -103,7 +103,7 @@ fn bad_values_are_named_by_row_and_column() {
     let mut bad = noise(12, 1);
     bad[7] = f32::NAN;
     folder.npy("bad.npy", 2, &bad);
-    let hint = "hint: remove or replace such rows; 'mnno inspect' lists them";
+    let hint = "hint: remove or replace such rows; 'mnno inspect' counts them and shows the first";
     for command in ["compare x.npy bad.npy -k 2", "knn bad.npy -k 2 -o out.npz", "knn x.npy --queries bad.npy -o o.npz"]
     {
         let run = folder.run(command);
@@ -152,7 +152,11 @@ fn files_that_cannot_be_opened() {
         .run("inspect @parts.list")
         .fails_with(66, &format!("error: @parts.list: there is no file in this list\n{hint}"));
     folder.write("parts.list", "x.npy\nnone.npy\n");
-    folder.run("inspect @parts.list").fails_with(66, "error: none.npy: No such file or directory");
+    folder.run("inspect @parts.list").fails_with(
+        66,
+        "error: parts.list: line 2 names none.npy, which does not exist\n\
+         hint: each line of a list is the path of a file, seen from the folder of the list",
+    );
 }
 
 #[cfg(unix)]
@@ -171,11 +175,17 @@ fn outputs_that_cannot_be_written() {
     let folder = folder();
     for (arguments, output) in [
         ("knn x.npy -k 2 -o none/out.npz", "none/out.npz"),
-        ("knn x.npy -k 2 -o out.txt", "out.txt"),
         ("compare x.npy y.npy -k 2 --per-row none/rows.csv", "none/rows.csv"),
     ] {
         let run = folder.run(arguments);
         assert_eq!((run.code, run.stdout.as_str()), (Some(73), ""), "{arguments}: {run:?}");
+        assert!(run.stderr.starts_with(&format!("error: {output}: ")), "{arguments}: {run:?}");
+    }
+    for (arguments, output) in
+        [("knn x.npy -k 2 -o out.txt", "out.txt"), ("compare x.npy y.npy -k 2 --per-row rows.npy", "rows.npy")]
+    {
+        let run = folder.run(arguments);
+        assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""), "{arguments}: {run:?}");
         assert!(run.stderr.starts_with(&format!("error: {output}: ")), "{arguments}: {run:?}");
     }
     assert_eq!(folder.names(), ["x.npy", "y.npy"]);
@@ -226,7 +236,7 @@ fn two_outputs_are_two_files() {
 fn an_array_without_layers_has_none_to_give() {
     let folder = folder();
     folder.write("z.npy", npy("<f4", "(3, 0, 4)", &[]));
-    folder.run("inspect z.npy::*").fails_with(2, "error: z.npy: there is no layer 0: the array has 0");
+    folder.run("inspect z.npy::*").fails_with(2, "error: z.npy: there is no layer 0 (from 0): the array has 0");
 }
 
 #[test]

@@ -376,8 +376,9 @@ error: out: the extension names no format
 hint: use .npy, .npz, .safetensors, .csv, .tsv, .fvecs, .bvecs, .ivecs, .fbin, .u8bin, .i8bin, .ibin, .mat, .txt (glove), \
 .vec (word2vec) or .bin (word2vec binary), or name the format with --to
 $ 2 convert x.npy out --to xyz
-error: invalid value 'xyz' for '--to <FORMAT>': unknown format 'xyz': expected npy, npz, safetensors, csv, tsv, fvecs, bvecs, \
-ivecs, fbin, u8bin, i8bin, ibin, glove, word2vec, word2vec-binary or mat
+error: invalid value 'xyz' for '--to <FORMAT>'
+  [possible values: npy, npz, safetensors, csv, tsv, fvecs, bvecs, ivecs, fbin, u8bin, i8bin, ibin, glove, word2vec, \
+word2vec-binary, mat]
 
 For more information, try '--help'.
 $ 2 convert x.npy out.npy --memory 1M
@@ -388,7 +389,7 @@ $ 2 convert x.npy::0 out.csv
 error: x.npy: the array has shape (3, 2) and so no layers, but one was asked for
 hint: leave the layer out
 $ 73 convert twice.csv out.vec
-error: out.vec: the word 'a' is on row 0 and again on row 1
+error: out.vec: the word 'a' is on row 0 and again on row 1 (from 0)
 hint: csv holds repeated names; npy holds none
 $ 73 convert x.npy out.u8bin
 error: out.u8bin: row 1, column 0 (both from 0) is -3.0, which u8 does not hold
@@ -398,7 +399,7 @@ error: none/out.npy: the folder none does not exist
 hint: create it: mkdir -p 'none'
 $ 73 convert x.npy parts --to npy
 error: parts: an output needs the name of a file, and this is a folder
-hint: add a file name: parts/neighbours.npz
+hint: add a file name, as in parts/out.npy
 $ 66 convert @none.list out.npy
 error: none.list: No such file or directory
 $ 65 convert parts out.npy

@@ -56,9 +56,9 @@ fn vecs_and_bin_pairs_and_csv() {
         fs::read(folder.path(name)).unwrap().as_chunks().0.iter().map(|&b| u32::from_le_bytes(b)).collect()
     };
     assert_eq!(words("a.ivecs"), [1, 1, 1, 0, 1, 1]);
-    assert_eq!(words("a.fvecs"), [1, 1f32.to_bits(), 1, 1f32.to_bits(), 1, 4f32.to_bits()]);
+    assert_eq!(words("a.scores.fvecs"), [1, 1f32.to_bits(), 1, 1f32.to_bits(), 1, 4f32.to_bits()]);
     assert_eq!(words("b.ibin"), [3, 1, 1, 0, 1]);
-    assert_eq!(words("b.fbin"), [3, 1, 1f32.to_bits(), 1f32.to_bits(), 4f32.to_bits()]);
+    assert_eq!(words("b.scores.fbin"), [3, 1, 1f32.to_bits(), 1f32.to_bits(), 4f32.to_bits()]);
     let text = fs::read_to_string(folder.path("c.csv")).unwrap();
     assert_eq!(text, "query,rank,index,score\n0,1,1,1\n1,1,0,1\n2,1,1,4\n");
 }

@@ -7,7 +7,7 @@ use crate::error::Side;
 use crate::{Metric, RowBlock, Rows, SearchError};
 
 /// Rows per task when a panel is packed in parallel.
-const PACK_ROWS: usize = 256;
+pub(crate) const PACK_ROWS: usize = 256;
 
 /// `dot(x, x)` of each row of a block, with the checks that make every score defined. `first` is the number of the
 /// block's first row, for messages.

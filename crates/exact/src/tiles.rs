@@ -2,6 +2,8 @@
 
 use std::num::NonZeroUsize;
 
+use crate::pack::PACK_ROWS;
+
 /// How the work is cut. It changes speed and memory, never an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tiles {
@@ -34,10 +36,11 @@ impl Tiles {
     pub fn memory(self, d: usize, threads: usize) -> u64 {
         let [queries, base, panel] = [self.queries, self.base, self.panel].map(|n| n.get() as u64);
         let row = (d as u64).saturating_mul(4);
+        let packed = panel.min(PACK_ROWS as u64);
         // Unit rows, and three numbers of 8 bytes that the scan reads.
         let panel = row.saturating_add(24).saturating_mul(panel);
         // The queries as they are and as unit rows; rows on their way into the panel or to be scored again.
-        let rows = row.saturating_mul(2 * queries + QUERIES as u64 + 8);
+        let rows = row.saturating_mul(2 * queries + packed + 8);
         let thread = rows.saturating_add(4 * queries * base + 16 * base + PRODUCT_BYTES);
         thread.saturating_mul(threads as u64).saturating_add(panel)
     }

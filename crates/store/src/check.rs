@@ -3,6 +3,7 @@
 use mnno_exact::{Kernels, Observer, Rows};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
+use crate::error::Need;
 use crate::matrix::Matrix;
 use crate::widen::Raw;
 use crate::{ElementType, StoreError};
@@ -44,6 +45,24 @@ impl Positions {
     }
 }
 
+/// How many rows there are of a kind, and the first of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RowList {
+    /// All of them.
+    pub count: usize,
+    /// The first ones.
+    pub first: Vec<usize>,
+}
+
+impl RowList {
+    fn add(&mut self, row: usize) {
+        self.count += 1;
+        if self.first.len() < LISTED {
+            self.first.push(row);
+        }
+    }
+}
+
 /// Rows with equal values; 0 and -0 are equal, NaN equals itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EqualRows {
@@ -64,8 +83,10 @@ pub struct Summary {
     pub nan: Positions,
     /// Infinite values.
     pub infinite: Positions,
+    /// Finite values of f64 that no f32 comes near.
+    pub beyond_f32: Positions,
     /// Rows of zeros.
-    pub zero_rows: Vec<usize>,
+    pub zero_rows: RowList,
     /// Smallest, median and largest Euclidean norm of the rows without NaN and infinities (the lower of two middle ones);
     /// none without such rows.
     pub norms: Option<[f64; 3]>,
@@ -73,11 +94,42 @@ pub struct Summary {
     pub equal_rows: EqualRows,
 }
 
+/// Rows of zeros, counted from the start of the chosen range.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ZeroRows {
+    count: usize,
+    /// A bit for each row, once there is a zero row.
+    bits: Vec<u64>,
+}
+
+impl ZeroRows {
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Whether row `i` is one.
+    pub fn contains(&self, i: usize) -> bool {
+        self.bits.get(i / 64).is_some_and(|bits| bits >> (i % 64) & 1 == 1)
+    }
+
+    /// Bytes of memory that they take.
+    pub fn held_bytes(&self) -> u64 {
+        8 * self.bits.len() as u64
+    }
+
+    fn add(&mut self, i: usize, n: usize) {
+        self.bits.resize(n.div_ceil(64), 0);
+        self.bits[i / 64] |= 1 << (i % 64);
+        self.count += 1;
+    }
+}
+
 /// What a matrix free of bad values is like.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Check {
-    /// Rows of zeros, counted from the start of the chosen range.
-    pub zero_rows: Vec<u32>,
+    /// Rows of zeros.
+    pub zero_rows: ZeroRows,
     /// What the conversion to f32 did; none for types that f32 holds exactly.
     pub rounding: Option<Rounding>,
 }
@@ -113,21 +165,28 @@ impl Matrix {
         Ok(())
     }
 
-    /// Checks every value in one pass, and tells what the values are like. Equal rows are counted only if the 16 bytes that
-    /// each row needs for it fit `memory`.
+    /// Checks every value in one pass, and tells what the values are like, in `memory` bytes: a bit for each row if
+    /// there are zero rows, and 16 bytes to count the rows that rounding makes equal, which is left if they do not fit.
     ///
     /// # Errors
-    /// [`StoreError::NonFinite`] for the first NaN or infinity, [`StoreError::BeyondF32`] for the first finite value that no
+    /// [`StoreError::OverBudget`] if the zero rows cannot be listed; [`StoreError::NonFinite`] for the first NaN or infinity, [`StoreError::BeyondF32`] for the first finite value that no
     /// f32 comes near, [`StoreError::Interrupted`] if the observer cancels.
     pub fn check(&self, memory: u64, observer: &dyn Observer) -> Result<Check, StoreError> {
-        let mut zero_rows = Vec::new();
-        let mut rounding = (!self.element().widens_exactly()).then(|| RoundingCount::new(self.n(), memory));
+        let mut zero_rows = ZeroRows::default();
+        // A bit for each row, taken with the first zero row.
+        let needed = self.n().div_ceil(64) as u64 * 8;
+        let left = memory.saturating_sub(needed);
+        let mut rounding = (!self.element().widens_exactly()).then(|| RoundingCount::new(self.n(), left));
         self.for_each_row(observer, |i, row| {
             if let Some(column) = row.iter().position(|v| !v.is_finite()) {
                 return Err(self.bad_value(i, column, row[column]));
             }
             if row.iter().all(|&v| v == 0.0) {
-                zero_rows.push(i as u32);
+                if needed > memory {
+                    let file = self.display_name.clone();
+                    return Err(StoreError::OverBudget { file, needed, need: Need::ZeroRows, budget: memory });
+                }
+                zero_rows.add(i, self.n());
             }
             if let Some(rounding) = &mut rounding {
                 let (part, in_part) = self.locate(i);
@@ -141,10 +200,8 @@ impl Matrix {
     fn bad_value(&self, i: usize, column: usize, value: f32) -> StoreError {
         let (part, in_part) = self.locate(i);
         let (file, row) = (part.array.name.clone(), in_part + part.skipped);
-        // Only f64 has finite values beyond f32; text with such numbers does not open.
-        if self.element() == ElementType::F64
+        if self.is_finite_f64(i, column)
             && let Raw::Float(value) = part.raw(in_part, column)
-            && value.is_finite()
         {
             return StoreError::BeyondF32 { file, row, column, value: format!("{value:e}") };
         }
@@ -158,8 +215,8 @@ impl Matrix {
     /// [`StoreError::Interrupted`] if the observer cancels.
     pub fn summary(&self, observer: &dyn Observer) -> Result<Summary, StoreError> {
         let kernels = Kernels::detect();
-        let (mut nan, mut infinite) = (Positions::default(), Positions::default());
-        let mut zero_rows = Vec::new();
+        let [mut nan, mut infinite, mut beyond_f32] = [const { Positions { count: 0, first: Vec::new() } }; 3];
+        let mut zero_rows = RowList::default();
         let mut norms = Vec::new();
         let mut hashes = Vec::new();
         let mut key = Vec::new();
@@ -178,19 +235,28 @@ impl Matrix {
                 for (column, value) in row.iter().enumerate() {
                     if value.is_nan() {
                         nan.add(i + self.first_row, column);
+                    } else if value.is_infinite() && self.is_finite_f64(i, column) {
+                        beyond_f32.add(i + self.first_row, column);
                     } else if value.is_infinite() {
                         infinite.add(i + self.first_row, column);
                     }
                 }
             }
             if square == 0.0 {
-                zero_rows.push(i + self.first_row);
+                zero_rows.add(i + self.first_row);
             }
             Ok(())
         })?;
         norms.sort_unstable_by(f64::total_cmp);
-        let norms = norms.last().map(|&max| [norms[0], norms[(norms.len() - 1) / 2], max]);
-        Ok(Summary { nan, infinite, zero_rows, norms, equal_rows: self.equal_rows(hashes) })
+        let middle = norms.last().map(|&max| [norms[0], norms[(norms.len() - 1) / 2], max]);
+        drop(norms); // to make room
+        Ok(Summary { nan, infinite, beyond_f32, zero_rows, norms: middle, equal_rows: self.equal_rows(hashes) })
+    }
+
+    /// Only f64 has finite values beyond f32; text with such numbers does not open.
+    fn is_finite_f64(&self, i: usize, column: usize) -> bool {
+        let (part, in_part) = self.locate(i);
+        self.element() == ElementType::F64 && matches!(part.raw(in_part, column), Raw::Float(v) if v.is_finite())
     }
 
     /// Groups of equal rows among those of equal hash, each candidate compared value by value with its group's first.

@@ -37,6 +37,8 @@ pub enum Need {
     Header,
     /// The labels of the rows.
     Labels,
+    /// Which rows are zero.
+    ZeroRows,
 }
 
 impl Need {
@@ -44,7 +46,7 @@ impl Need {
         match self {
             Self::Read => "leave --io read out, so that the file is mapped, or raise --memory",
             Self::Unpack => "raise --memory, or save it uncompressed, as np.save does: such files are mapped",
-            Self::Names | Self::Rows | Self::Header | Self::Labels => "raise --memory",
+            Self::Names | Self::Rows | Self::Header | Self::Labels | Self::ZeroRows => "raise --memory",
         }
     }
 }
@@ -58,6 +60,7 @@ impl fmt::Display for Need {
             Self::Rows => "to find its rows",
             Self::Header => "for its header",
             Self::Labels => "for its labels",
+            Self::ZeroRows => "to list its zero rows",
         })
     }
 }
@@ -107,6 +110,24 @@ pub enum StoreError {
         path: PathBuf,
         /// Which of the two.
         what: &'static str,
+    },
+    /// More parts than can be opened.
+    #[error("{}: there are more than {most} part files", path.display())]
+    TooManyParts {
+        /// The folder or the list.
+        path: PathBuf,
+        /// The most that are opened.
+        most: usize,
+    },
+    /// A file of a list that is not there.
+    #[error("{}: line {line} names {}, which does not exist", list.display(), entry.display())]
+    ListEntry {
+        /// The list.
+        list: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// The file.
+        entry: PathBuf,
     },
     /// A list of files that is not UTF-8.
     #[error("{}: the list of files is not UTF-8", path.display())]
@@ -213,7 +234,7 @@ pub enum StoreError {
         members: Vec<String>,
     },
     /// A layer beyond the last.
-    #[error("{file}: there is no layer {layer}: the array has {layers}")]
+    #[error("{file}: there is no layer {layer} (from 0): the array has {layers}")]
     Layer {
         /// The file, and the member where there is one.
         file: String,
@@ -342,7 +363,9 @@ impl StoreError {
     /// The sort of failure.
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Self::CannotOpen { .. } | Self::NotAFile { .. } | Self::NoParts { .. } => ErrorKind::CannotOpen,
+            Self::CannotOpen { .. } | Self::NotAFile { .. } | Self::NoParts { .. } | Self::ListEntry { .. } => {
+                ErrorKind::CannotOpen
+            }
             Self::Changed { .. } => ErrorKind::Changed,
             Self::Interrupted => ErrorKind::Interrupted,
             Self::Member { .. }
@@ -351,6 +374,7 @@ impl StoreError {
             | Self::NoLayers { .. }
             | Self::TooManyLayers { .. }
             | Self::NoSuchPart { .. }
+            | Self::NotAMatrix { layers: true, .. }
             | Self::RowRange { .. } => ErrorKind::Usage,
             _ => ErrorKind::BadData,
         }
@@ -363,6 +387,10 @@ impl StoreError {
             Self::NotAFile { kind: "a directory", .. } => "a folder of parts holds files only",
             Self::Foreign { hint, .. } => hint,
             Self::NoParts { .. } => "name a file, a folder of part files, or with @LIST a text file that lists them",
+            Self::TooManyParts { .. } => {
+                "join them into fewer files: mnno convert reads several folders or lists one by one"
+            }
+            Self::ListEntry { .. } => "each line of a list is the path of a file, seen from the folder of the list",
             Self::ListText { .. } => "@ stands before a text file that names a part per line",
             Self::Part { .. } => "parts have equal columns and types; @LIST names a text file that lists those to read",
             Self::NotAFile { .. } => "write the data to a file first: it is read more than once",
@@ -370,7 +398,8 @@ impl StoreError {
                 return Some(format!("it has the size of {other} data: try --format {other}"));
             }
             Self::UnknownFormat { .. } => {
-                return Some(format!("name the format with --format {}", crate::format::names()));
+                let names = crate::format::names();
+                return Some(format!("name the format with --format {names}; a list of part files is given as @LIST"));
             }
             Self::Malformed { looks_like: Some(Format::Glove), .. } => {
                 "there is no line of counts, as in GloVe files: try --format glove"
@@ -395,7 +424,7 @@ impl StoreError {
             Self::Member { members, .. } if members.is_empty() => return None,
             Self::Member { .. } => "choose a member with ::NAME behind the path",
             Self::OverBudget { need, .. } => need.hint(),
-            Self::NonFinite { .. } => "remove or replace such rows; 'mnno inspect' lists them",
+            Self::NonFinite { .. } => "remove or replace such rows; 'mnno inspect' counts them and shows the first",
             Self::BeyondF32 { .. } => "rescale the values: mnno computes on f32",
             _ => return None,
         };
@@ -404,7 +433,7 @@ impl StoreError {
 }
 
 /// The operating system's words without the number that Rust adds.
-pub(crate) fn plain(error: &io::Error) -> String {
+pub fn plain(error: &io::Error) -> String {
     let text = error.to_string();
     match text.rfind(" (os error") {
         Some(end) => text[..end].to_owned(),
@@ -415,6 +444,12 @@ pub(crate) fn plain(error: &io::Error) -> String {
 /// A file's own words in a message: short, on one line, and without a terminal's control characters.
 pub(crate) fn shown(text: &str) -> String {
     shortened(text, 40)
+}
+
+/// As [`shown`], of the first characters of bytes that may be no text and may go on for long.
+pub(crate) fn shown_bytes(bytes: &[u8]) -> String {
+    const ENOUGH: usize = 256;
+    shown(String::from_utf8_lossy(&bytes[..bytes.len().min(ENOUGH)]).trim())
 }
 
 /// As [`shown`], up to a number of characters.

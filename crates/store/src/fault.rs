@@ -249,6 +249,12 @@ pub enum Fault {
         /// Its type.
         kind: u32,
     },
+    /// More MATLAB variables than are looked through.
+    #[error("there are more than {most} variables")]
+    MatVariables {
+        /// The most that are looked through.
+        most: usize,
+    },
     /// A MATLAB variable that ends too early.
     #[error("the variable ends before its {what}")]
     MatMissing {
@@ -339,7 +345,8 @@ pub enum Fault {
     },
     /// A word that stands for two vectors.
     #[error(
-        "the word '{word}' is on {place} {first} and again on {place} {again}{}",
+        "the word '{word}' is on {place} {first} and again on {place} {again} (from {}){}",
+        u8::from(*place == "line"),
         if *more > 0 { format!(" (and {more} more words are repeated)") } else { String::new() }
     )]
     RepeatedWord {
@@ -394,6 +401,7 @@ impl Fault {
     /// What to do about it, where that is known.
     pub(crate) fn hint(&self) -> Option<&'static str> {
         Some(match self {
+            Self::Signature { found, .. } if found == "it is empty" => "copy or export it again",
             Self::Signature { .. } => "name the right format with --format",
             Self::Ragged { .. } => {
                 "each line needs as many cells: remove titles and comments, and delimiters at the end"
@@ -417,12 +425,13 @@ impl Fault {
             Self::WordLines { .. } => "the file is incomplete, or its first line is wrong: export it again",
             Self::PyTorch => "load it in Python and save the vectors: np.save(path, x.numpy())",
             Self::MatClass { what: "complex" } => "save its parts as one real matrix: x = [real(x) imag(x)]",
-            Self::MatClass { what: "logical" | "sparse" | "text" } => {
-                "save it as a full matrix of numbers: x = full(double(x))"
-            }
+            Self::MatClass { what: "logical" | "sparse" } => "save it as a full matrix of numbers: x = full(double(x))",
+            Self::MatClass { what: "text" } => "save numbers in its place",
             Self::MatClass { .. } => "save the matrix that it holds as a variable of its own",
             Self::WordCounts { .. } => "such a line begins word2vec files, as in '400000 300'",
-            Self::NoWordVector { .. } => "a line of a GloVe file is a word and its numbers, separated by blanks",
+            Self::NoWordVector { .. } => {
+                "a line of a GloVe file is a word and its numbers, separated by blanks: remove a title, name a file of commas .csv"
+            }
             Self::RepeatedWord { .. } => "remove one of them: a word can have one vector only",
             Self::NoWord { .. } | Self::EmptyLine { .. } => "remove the line, or give it a word and its numbers",
             Self::Numbers { .. } => {
@@ -432,9 +441,16 @@ impl Fault {
             Self::NotANumber { text, .. } if text.is_empty() => {
                 "a cell is empty: fill it in, or remove the delimiter at the end of the line"
             }
+            Self::NotANumber { text, .. } if text.contains(',') => {
+                "numbers have a point, not a comma, and blanks between them; a file of commas is named .csv"
+            }
             Self::NotANumber { cell: 1, .. } => {
                 "if the first column holds row names, add a header line that begins with 'name'"
             }
+            Self::NotANumber { .. } => {
+                "every cell but a row's name is a number: remove titles, comments and columns of text"
+            }
+            Self::Zip(_) => "the file is incomplete or no zip: copy or export it again",
             _ => return None,
         })
     }

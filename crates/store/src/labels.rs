@@ -8,21 +8,26 @@ use crate::bytes::{Io, Source};
 use crate::error::Need;
 use crate::format::table::NAME_OVERHEAD;
 
+/// What the labels of a row take beside the labels.
+const ROW_OVERHEAD: u64 = (size_of::<Vec<String>>() + 16) as u64;
+
 /// The labels of rows `rows` of a matrix `file` with `n` rows. The file of labels has a line for every row of the matrix,
-/// or one for every row of the range.
+/// or one for every row of the range. Returns the bytes that they take, too.
 pub(crate) fn read(
     path: &Path,
     file: &str,
     n: usize,
     rows: &Range<usize>,
     budget: u64,
-) -> Result<Vec<Vec<String>>, StoreError> {
+) -> Result<(Vec<Vec<String>>, u64), StoreError> {
     let source = Source::open(path, Io::Read, budget)?;
     let text = str::from_utf8(source.bytes()).map_err(|e| StoreError::LabelText {
         path: path.to_owned(),
         line: source.bytes()[..e.valid_up_to()].split(|&b| b == b'\n').count(),
     })?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    // Editors end a file with empty lines.
+    let text = text.trim_end_matches(['\r', '\n']);
     let lines = text.lines().count();
     let skip = match lines {
         _ if lines == n => rows.start,
@@ -31,23 +36,27 @@ pub(crate) fn read(
             return Err(StoreError::LabelCount { path: path.to_owned(), lines, rows: n, file: file.to_owned() });
         }
     };
-    // A label and what separates it from the next take two characters or more.
-    let held = source.bytes().len() as u64 / 2 * NAME_OVERHEAD + rows.len() as u64 * size_of::<Vec<String>>() as u64;
-    if held > budget {
-        return Err(StoreError::OverBudget {
-            file: path.display().to_string(),
-            needed: held,
-            need: Need::Labels,
-            budget,
-        });
-    }
-    let labels_of = |(i, line): (usize, &str)| {
-        let labels: Vec<String> =
-            line.split(['\t', ',', ' ']).filter(|label| !label.is_empty()).map(str::to_owned).collect();
-        if labels.is_empty() {
+    let mut held = rows.len() as u64 * ROW_OVERHEAD;
+    let mut all = Vec::with_capacity(rows.len());
+    for (i, line) in text.lines().enumerate().skip(skip).take(rows.len()) {
+        let labels = || line.split(['\t', ',', ' ']).filter(|label| !label.is_empty());
+        let count = labels().count();
+        if count == 0 {
             return Err(StoreError::EmptyLabel { path: path.to_owned(), line: i + 1 });
         }
-        Ok(labels)
-    };
-    text.lines().enumerate().skip(skip).take(rows.len()).map(labels_of).collect()
+        held += labels().map(|label| NAME_OVERHEAD + label.len() as u64).sum::<u64>();
+        let needed = held + source.bytes().len() as u64;
+        if needed > budget {
+            return Err(StoreError::OverBudget {
+                file: path.display().to_string(),
+                needed,
+                need: Need::Labels,
+                budget,
+            });
+        }
+        let mut row = Vec::with_capacity(count);
+        row.extend(labels().map(str::to_owned));
+        all.push(row);
+    }
+    Ok((all, held))
 }

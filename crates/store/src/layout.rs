@@ -76,6 +76,9 @@ pub(crate) struct ArrayHeader {
 
 impl ArrayHeader {
     pub(crate) fn shape_text(&self) -> String {
+        if self.shape.is_empty() {
+            return "one".to_owned();
+        }
         self.shape.iter().map(u64::to_string).collect::<Vec<_>>().join(" x ")
     }
 

@@ -37,8 +37,8 @@ mod scattered;
 mod widen;
 
 pub use bytes::{Io, install_fault_handler};
-pub use check::{Check, EqualRows, Positions, Rounding, SUMMARY_BYTES_PER_ROW, Summary};
-pub use error::{ErrorKind, Need, StoreError};
+pub use check::{Check, EqualRows, Positions, Rounding, RowList, SUMMARY_BYTES_PER_ROW, Summary, ZeroRows};
+pub use error::{ErrorKind, Need, StoreError, plain};
 pub use fault::{DictFault, Fault};
 pub use fingerprint::{Coverage, Fingerprint};
 pub use format::{Format, UnknownFormat};

@@ -15,9 +15,10 @@ use crate::widen::{Raw, raw, widen};
 use crate::{ElementType, Format, StoreError};
 
 /// Where the values of an array are.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) enum Storage {
     /// In the file, in place.
+    #[default]
     InFile,
     /// Unpacked from a compressed member.
     Unpacked(Vec<u8>),
@@ -167,6 +168,7 @@ pub struct Matrix {
     pub(crate) display_name: String,
     /// Of all rows, those outside the chosen range included.
     pub(crate) names: Option<Arc<Vec<String>>>,
+    pub(crate) remarks: Arc<[String]>,
     pub(crate) labels: Option<Arc<[Vec<String>]>>,
     pub(crate) held: u64,
     pub(crate) fingerprint: Arc<OnceLock<Fingerprint>>,
@@ -252,6 +254,11 @@ impl Matrix {
     pub fn names(&self) -> Option<&[String]> {
         let names = self.names.as_ref()?;
         Some(&names[self.first_row..self.first_row + self.n])
+    }
+
+    /// What may have been meant otherwise than it was taken, such as a first line of column numbers; each names its file.
+    pub fn remarks(&self) -> &[String] {
+        &self.remarks
     }
 
     /// The labels of the rows, `[n]`, where a file of labels was given.

@@ -83,11 +83,12 @@ pub fn open_with_observer(
         // Half is left for what comes later: other parts, other files, a search.
         let keep = budget / 2 / (files.len() - i) as u64;
         let part = Opened::open(file, &suffix, options, Limits { budget, keep, observer })?;
-        budget = budget.saturating_sub(part.held);
+        budget = budget.saturating_sub(part.held + if files.len() > 1 { PART } else { 0 });
         opened.push(part);
     }
     let path = parts::list(path).unwrap_or(path).to_owned();
     let names = names_of_all(&mut opened)?.map(Arc::new);
+    let remarks: Arc<[String]> = opened.iter().flat_map(|part| part.remarks.clone()).collect();
     let several = suffix.last() == Some(&"*");
     let layers = opened[0].layers.len();
     let fingerprint = Arc::new(OnceLock::new());
@@ -108,9 +109,12 @@ pub fn open_with_observer(
                     n: all_rows,
                 });
             }
-            let labels = match &options.labels {
-                Some(path) => Some(labels::read(path, &display_name, all_rows, &rows, budget)?.into()),
-                None => None,
+            let (labels, labels_held) = match &options.labels {
+                Some(path) => {
+                    let (labels, held) = labels::read(path, &display_name, all_rows, &rows, budget)?;
+                    (Some(labels.into()), held)
+                }
+                None => (None, 0),
             };
             Ok(Matrix {
                 parts: narrowed(parts, &rows).into(),
@@ -120,13 +124,17 @@ pub fn open_with_observer(
                 path: path.clone(),
                 display_name,
                 names: names.clone(),
+                remarks: Arc::clone(&remarks),
                 labels,
-                held: options.memory - budget,
+                held: options.memory - budget + labels_held,
                 fingerprint: Arc::clone(&fingerprint),
             })
         })
         .collect()
 }
+
+/// What each of many files takes beside its content, at most.
+const PART: u64 = 1 << 10;
 
 /// The names of all rows; either every part has names or none.
 fn names_of_all(opened: &mut [Opened]) -> Result<Option<Vec<String>>, StoreError> {
@@ -202,16 +210,19 @@ pub(crate) struct Limits<'a> {
 struct Opened {
     array: Arc<Array>,
     names: Option<Vec<String>>,
+    remarks: Vec<String>,
     layers: Vec<(Option<usize>, Layout)>,
     /// Bytes of memory, names included.
     held: u64,
 }
 
 /// What a parser finds in a file.
+#[derive(Default)]
 struct Found {
     member: Option<String>,
     storage: Storage,
     names: Option<Vec<String>>,
+    remarks: Vec<String>,
     fortran: bool,
     layers: Vec<(Option<usize>, Layout)>,
 }
@@ -229,16 +240,17 @@ impl Opened {
         let found = parse(&file, bytes, format, suffix, limits)?;
         let names_held = found.names.iter().flatten().map(|name| NAME_OVERHEAD + name.len() as u64).sum::<u64>();
         let name = found.member.as_ref().map_or_else(|| file.clone(), |member| format!("{file}::{}", shown(member)));
-        let Found { member, storage, names, fortran, layers } = found;
+        let Found { member, storage, names, remarks, fortran, layers } = found;
+        let remarks = remarks.into_iter().map(|remark| format!("{name}: {remark}")).collect();
         let array = Array { source, storage, format, name, member, fortran };
         let held = array.held() + names_held;
-        Ok(Self { array: Arc::new(array), names, layers, held })
+        Ok(Self { array: Arc::new(array), names, remarks, layers, held })
     }
 }
 
 impl Found {
     fn in_file(layout: Layout) -> Self {
-        Self { member: None, storage: Storage::InFile, names: None, fortran: false, layers: vec![(None, layout)] }
+        Self { layers: vec![(None, layout)], ..Self::default() }
     }
 
     fn of_table(table: Table) -> Self {
@@ -251,7 +263,7 @@ impl Found {
             element: ElementType::F32,
             big_endian: cfg!(target_endian = "big"),
         };
-        Self { storage: table.storage, names: table.names, ..Self::in_file(layout) }
+        Self { storage: table.storage, names: table.names, remarks: table.remarks, ..Self::in_file(layout) }
     }
 }
 
@@ -265,7 +277,7 @@ fn parse(file: &str, bytes: &[u8], format: Format, suffix: &[&str], limits: Limi
     let member = |container: &mut dyn Container| open_member(file, suffix, limits, container);
     Ok(match format {
         Format::Npy => open_npy(file, bytes, suffix)?,
-        Format::Npz => member(&mut npz::Archive::open(file, bytes)?)?,
+        Format::Npz => member(&mut npz::Archive::open(file, bytes, limits.budget)?)?,
         Format::Safetensors => member(&mut safetensors::Tensors::open(file, bytes, limits.budget)?)?,
         Format::Mat => member(&mut mat::Variables::open(file, bytes)?)?,
         Format::Csv | Format::Tsv => Found::of_table(text::parse(file, bytes, format, limits)?),
@@ -291,7 +303,7 @@ fn open_npy(file: &str, bytes: &[u8], parts: &[&str]) -> Result<Found, StoreErro
     };
     let header = npy::parse(file, bytes)?;
     let layers = layouts(file, &header, layers)?;
-    Ok(Found { member: None, storage: Storage::InFile, names: None, fortran: header.fortran, layers })
+    Ok(Found { fortran: header.fortran, layers, ..Found::default() })
 }
 
 fn open_member(
@@ -318,7 +330,7 @@ fn open_member(
     let full_name = format!("{file}::{}", shown(&member.name));
     let layers = layouts(&full_name, &member.header, layers)?;
     let fortran = member.header.fortran;
-    Ok(Found { member: Some(member.name), storage: member.storage, names: None, fortran, layers })
+    Ok(Found { member: Some(member.name), storage: member.storage, fortran, layers, ..Found::default() })
 }
 
 fn not_a_layer(file: &str, given: &str) -> StoreError {

@@ -10,6 +10,9 @@ use crate::bytes::{Io, Source};
 /// Stands before the path of a list.
 pub(crate) const LIST: char = '@';
 
+/// Systems map about 65,000 files at most.
+const MOST_PARTS: usize = 50_000;
+
 /// The files of a path, in the order in which their rows follow each other.
 pub(crate) fn files(path: &Path) -> Result<Vec<PathBuf>, StoreError> {
     let (files, what) = match list(path) {
@@ -17,7 +20,11 @@ pub(crate) fn files(path: &Path) -> Result<Vec<PathBuf>, StoreError> {
         None if path.is_dir() => (in_folder(path)?, "folder"),
         None => return Ok(vec![path.to_owned()]),
     };
-    if files.is_empty() { Err(StoreError::NoParts { path: path.to_owned(), what }) } else { Ok(files) }
+    match files.len() {
+        0 => Err(StoreError::NoParts { path: path.to_owned(), what }),
+        count if count > MOST_PARTS => Err(StoreError::TooManyParts { path: path.to_owned(), most: MOST_PARTS }),
+        _ => Ok(files),
+    }
 }
 
 /// The path of a list, from an argument that begins with @ and is not itself a file.
@@ -28,11 +35,23 @@ pub(crate) fn list(path: &Path) -> Option<&Path> {
 
 /// Paths, one per line; relative ones are seen from the list's folder.
 fn listed(list: &Path) -> Result<Vec<PathBuf>, StoreError> {
-    const LONGEST: u64 = 1 << 26;
+    const LONGEST: u64 = 1 << 23;
     let source = Source::open(list, Io::Read, LONGEST)?;
     let text = str::from_utf8(source.bytes()).map_err(|_| StoreError::ListText { path: list.to_owned() })?;
+    let text = text.trim_start_matches('\u{feff}');
     let folder = list.parent().unwrap_or(Path::new(""));
-    Ok(text.lines().map(str::trim).filter(|line| !line.is_empty()).map(|line| folder.join(line)).collect())
+    let mut files = Vec::new();
+    for (i, line) in text.lines().map(str::trim).enumerate().filter(|(_, line)| !line.is_empty()) {
+        let entry = folder.join(line);
+        if !entry.exists() {
+            return Err(StoreError::ListEntry { list: list.to_owned(), line: i + 1, entry });
+        }
+        files.push(entry);
+        if files.len() > MOST_PARTS {
+            break;
+        }
+    }
+    Ok(files)
 }
 
 /// All entries that are not hidden, numbers in their names by value.

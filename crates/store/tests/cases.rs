@@ -188,7 +188,7 @@ fn requests_that_do_not_fit_the_file_are_usage_errors() {
         assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
         error.to_string().split_once(": ").unwrap().1.to_owned()
     };
-    assert_eq!(words("layers_c.npy::3"), "there is no layer 3: the array has 3");
+    assert_eq!(words("layers_c.npy::3"), "there is no layer 3 (from 0): the array has 3");
     assert_eq!(words("layers_c.npy::text"), "npy files have no members, but 'text' was asked for");
     assert_eq!(words("layers_c.npy::0::1"), "'1' is not a layer: a number from 0, or *");
     assert_eq!(words("version1_c.npy::0"), "the array has shape (2, 3) and so no layers, but one was asked for");
@@ -231,7 +231,7 @@ fn a_summary_counts_what_is_odd_and_finds_equal_rows() {
     let summary = open_bytes("x.csv", text.as_bytes()).unwrap().summary(&()).unwrap();
     assert_eq!((summary.nan.count, summary.nan.first), (1, vec![(2, 0)]));
     assert_eq!((summary.infinite.count, summary.infinite.first), (2, vec![(5, 0), (5, 1)]));
-    assert_eq!(summary.zero_rows, [0, 4]);
+    assert_eq!((summary.zero_rows.count, summary.zero_rows.first), (2, vec![0, 4]));
     assert_eq!(summary.norms, Some([0.0, 5.0, 10.0]));
     let equal = summary.equal_rows;
     assert_eq!((equal.groups, equal.rows, equal.largest, equal.largest_first), (2, 5, 3, vec![1, 3, 7]));

@@ -20,7 +20,7 @@ const JOB: &str = "MNNO_TEST_JOB";
 const SIGABRT: i32 = 6;
 const SIGXFSZ: i32 = 25;
 /// Names of lists, each of another layout.
-const LISTS: [&str; 5] = ["out.npz", "out.npy", "out.ivecs", "out.fbin", "out.csv"];
+const LISTS: [&str; 5] = ["out.npz", "out.npy", "out.ivecs", "out.ibin", "out.csv"];
 /// Rows of the old content and of the new.
 const ROWS: [usize; 2] = [3, 1024];
 const COLUMNS: usize = 96;

@@ -110,32 +110,33 @@ fn npy_is_a_pair() {
 }
 
 #[test]
-fn vecs_and_bin_are_pairs_under_either_name() {
-    for output in ["out.ivecs", "out.fvecs", "out.FVECS"] {
+fn vecs_and_bin_are_pairs() {
+    for output in ["out.ivecs", "out.IVECS"] {
         let folder = tempfile::tempdir().unwrap();
         let written = publish(&lists(), &folder.path().join(output));
-        assert_eq!(written, ["out.ivecs: indices [3, 2] i32", "out.fvecs: scores [3, 2] f32"]);
+        assert_eq!(
+            written,
+            [format!("{output}: indices [3, 2] i32"), "out.scores.fvecs: scores [3, 2] f32".to_owned()]
+        );
         let rows = |name| {
             let bytes = fs::read(folder.path().join(name)).unwrap();
             assert_eq!(bytes.len(), 3 * 12);
             assert!(bytes.chunks(12).all(|row| row[..4] == 2i32.to_le_bytes()));
             bytes.chunks(12).flat_map(|row| row[4..].to_vec()).collect::<Vec<_>>()
         };
-        assert_eq!(numbers(&rows("out.ivecs"), i32::from_le_bytes), NARROW);
-        assert_eq!(numbers(&rows("out.fvecs"), f32::from_le_bytes), narrow_scores());
+        assert_eq!(numbers(&rows(output), i32::from_le_bytes), NARROW);
+        assert_eq!(numbers(&rows("out.scores.fvecs"), f32::from_le_bytes), narrow_scores());
     }
-    for output in ["out.ibin", "out.fbin"] {
-        let folder = tempfile::tempdir().unwrap();
-        let written = publish(&lists(), &folder.path().join(output));
-        assert_eq!(written, ["out.ibin: indices [3, 2] i32", "out.fbin: scores [3, 2] f32"]);
-        let data = |name| {
-            let bytes = fs::read(folder.path().join(name)).unwrap();
-            assert_eq!((u32_at(&bytes, 0), u32_at(&bytes, 4)), (3, 2));
-            bytes[8..].to_vec()
-        };
-        assert_eq!(numbers(&data("out.ibin"), i32::from_le_bytes), NARROW);
-        assert_eq!(numbers(&data("out.fbin"), f32::from_le_bytes), narrow_scores());
-    }
+    let folder = tempfile::tempdir().unwrap();
+    let written = publish(&lists(), &folder.path().join("out.ibin"));
+    assert_eq!(written, ["out.ibin: indices [3, 2] i32", "out.scores.fbin: scores [3, 2] f32"]);
+    let data = |name| {
+        let bytes = fs::read(folder.path().join(name)).unwrap();
+        assert_eq!((u32_at(&bytes, 0), u32_at(&bytes, 4)), (3, 2));
+        bytes[8..].to_vec()
+    };
+    assert_eq!(numbers(&data("out.ibin"), i32::from_le_bytes), NARROW);
+    assert_eq!(numbers(&data("out.scores.fbin"), f32::from_le_bytes), narrow_scores());
 }
 
 #[test]
@@ -181,7 +182,7 @@ fn lists_without_places_are_written() {
 fn what_32_bits_cannot_hold_is_refused_and_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let largest = i32::MAX.unsigned_abs();
-    for output in ["out.ivecs", "out.fbin"] {
+    for output in ["out.ivecs", "out.ibin"] {
         let path = folder.path().join(output);
         let refused = |index: u32, score: f64| {
             let (indices, scores) = ([0, index], [1.0, score]);
@@ -202,10 +203,10 @@ fn what_32_bits_cannot_hold_is_refused_and_leaves_nothing() {
 
 #[test]
 fn another_extension_is_refused_with_the_list_of_layouts() {
-    for output in ["out", "out.parquet", ".npz"] {
+    for output in ["out", "out.parquet", ".npz", "out.fvecs", "out.fbin"] {
         let error = list_paths(Path::new(output)).unwrap_err().to_string();
         assert!(error.starts_with(output), "{error}");
-        for extension in [".npz", ".npy", ".ivecs", ".fvecs", ".ibin", ".fbin", ".csv"] {
+        for extension in [".npz", ".npy", ".ivecs", ".scores.fvecs", ".ibin", ".scores.fbin", ".csv"] {
             assert!(error.contains(extension), "{error}");
         }
     }
@@ -231,10 +232,10 @@ fn the_old_file_stays_until_the_new_one_is_published() {
 #[test]
 fn a_pair_whose_second_file_cannot_be_written_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    fs::create_dir(folder.path().join("out.fvecs")).unwrap();
+    fs::create_dir(folder.path().join("out.scores.fvecs")).unwrap();
     let refused = prepare_lists(&lists(), &folder.path().join("out.ivecs"));
-    assert!(matches!(refused, Err(WriteError::Folder { path }) if path.ends_with("out.fvecs")));
-    assert_eq!(names(folder.path()), ["out.fvecs"]);
+    assert!(matches!(refused, Err(WriteError::Folder { path }) if path.ends_with("out.scores.fvecs")));
+    assert_eq!(names(folder.path()), ["out.scores.fvecs"]);
 }
 
 #[test]

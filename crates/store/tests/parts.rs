@@ -129,12 +129,13 @@ fn the_budget_is_that_of_all_parts() {
     }
     let argument = folder.path().to_str().unwrap();
     let with = |memory| open_one(argument, &OpenOptions { memory, ..OpenOptions::default() });
-    let all = with(2 * 4 * 2400).unwrap();
-    assert_eq!((all.held_bytes(), all.access()), (9600, Access::InMemory));
-    let less = with(4 * 800).unwrap();
-    assert_eq!((less.held_bytes(), less.access()), (3200, Access::ConvertedPerBlock));
+    // Each part takes 1 KiB beside its values, or 8 bytes for each of its 100 rows.
+    let all = with(30_000).unwrap();
+    assert_eq!((all.held_bytes(), all.access()), (4 * (2400 + 1024), Access::InMemory));
+    let less = with(4 * (800 + 1024)).unwrap();
+    assert_eq!((less.held_bytes(), less.access()), (4 * (800 + 1024), Access::ConvertedPerBlock));
     assert_eq!(values(&less, 7), values(&all, 7));
-    let error = with(3199).unwrap_err();
+    let error = with(3 * (800 + 1024) + 799).unwrap_err();
     assert!(matches!(error, StoreError::OverBudget { needed: 800, budget: 799, .. }), "{error}");
 }
 
@@ -145,7 +146,7 @@ fn a_record_without_an_end_is_refused() {
     write(folder.path(), "x.csv", format!("a,1\nb,2\n\"c,3\n{}", "d,4\n".repeat(1 << 18)));
     let options = OpenOptions { memory: 1 << 20, ..OpenOptions::default() };
     let error = open_one(folder.path().join("x.csv").to_str().unwrap(), &options).unwrap_err();
-    assert!(error.to_string().ends_with("x.csv: the record on line 3 goes on for more than 65536 bytes"), "{error}");
+    assert!(error.to_string().ends_with("x.csv: the record on line 3 goes on for more than 32768 bytes"), "{error}");
     assert!(error.hint().unwrap().contains("quotation mark"));
 }
 

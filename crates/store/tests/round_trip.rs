@@ -192,7 +192,7 @@ fn what_a_format_cannot_hold_is_refused_by_row_and_column() {
     }
     assert_eq!(
         refused(Format::Word2vecBinary, &data, Some(&["a", "a"])),
-        "x.bin: the word 'a' is on row 0 and again on row 1"
+        "x.bin: the word 'a' is on row 0 and again on row 1 (from 0)"
     );
     assert_eq!(
         refused(Format::Glove, &data, Some(&["\u{feff}a", "b"])),

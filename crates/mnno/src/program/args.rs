@@ -5,6 +5,7 @@ use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use mnno::Metric;
 use mnno::store::{Format, Io};
@@ -40,7 +41,7 @@ pub(crate) enum Command {
 
 #[derive(Debug, Args)]
 pub(crate) struct Inspect {
-    /// Feature files
+    /// Feature files: PATH[::NAME][::LAYER], folders of parts, or @LIST (see mnno --help)
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<String>,
     #[command(flatten)]
@@ -55,7 +56,7 @@ pub(crate) struct Inspect {
 
 #[derive(Debug, Args)]
 pub(crate) struct Knn {
-    /// The vectors that are searched
+    /// The vectors that are searched: PATH[::NAME][::LAYER], a folder of parts, or @LIST (see mnno --help)
     #[arg(value_name = "BASE")]
     pub(crate) base: String,
     /// The vectors that ask; without it, every row of BASE asks for its nearest among the others
@@ -64,8 +65,8 @@ pub(crate) struct Knn {
     /// Neighbours per query; places beyond the number of candidates hold index -1 and the worst score
     #[arg(short, default_value_t = 10)]
     pub(crate) k: usize,
-    /// Output: NAME.npz (indices, scores), NAME.npy (two files: NAME.indices.npy, NAME.scores.npy), NAME.ivecs (with
-    /// NAME.fvecs), NAME.ibin (with NAME.fbin) or NAME.csv
+    /// Output: NAME.npz (indices, scores), NAME.npy (two files: NAME.indices.npy, NAME.scores.npy), NAME.ivecs
+    /// (with NAME.scores.fvecs), NAME.ibin (with NAME.scores.fbin) or NAME.csv; existing files are replaced
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: PathBuf,
     /// Report the cosine distance, 1 - similarity
@@ -91,15 +92,15 @@ pub(crate) struct Knn {
 
 #[derive(Debug, Args)]
 pub(crate) struct Convert {
-    /// The vectors to be converted
+    /// The vectors to be converted: PATH[::NAME][::LAYER], a folder of parts, or @LIST (see mnno --help)
     #[arg(value_name = "IN")]
     pub(crate) input_file: String,
     /// Output, in the format of its extension: npy, npz, safetensors, csv, tsv, fvecs, bvecs, ivecs, fbin, u8bin, i8bin, ibin,
-    /// mat, txt (glove), vec (word2vec text) or bin (word2vec binary)
+    /// mat, txt (glove), vec (word2vec text) or bin (word2vec binary); an existing file is replaced
     #[arg(value_name = "OUT")]
     pub(crate) output: PathBuf,
     /// Write this format, whatever the extension
-    #[arg(long, value_name = "FORMAT")]
+    #[arg(long, value_name = "FORMAT", value_parser = format_names())]
     pub(crate) to: Option<Format>,
     #[command(flatten)]
     pub(crate) input: Input,
@@ -110,7 +111,8 @@ pub(crate) struct Convert {
 
 #[derive(Debug, Args)]
 pub(crate) struct Compare {
-    /// Two or more feature files of the same rows, in the same order unless they are joined
+    /// Two or more feature files of the same rows, in the same order unless they are joined: PATH[::NAME][::LAYER],
+    /// folders of parts, or @LIST (see mnno --help)
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<String>,
     /// Neighbours per row
@@ -128,7 +130,7 @@ pub(crate) struct Compare {
     /// Permutations of the pairing behind p; 0 leaves p out
     #[arg(long, default_value_t = 999, value_name = "COUNT")]
     pub(crate) permutations: u32,
-    /// Also write the overlap of every row to a CSV file
+    /// Also write the shared neighbours of every row to a CSV file
     #[arg(long, value_name = "OUT.csv")]
     pub(crate) per_row: Option<PathBuf>,
     #[command(flatten)]
@@ -163,11 +165,11 @@ pub(crate) struct SearchArgs {
 /// How files are read.
 #[derive(Debug, Args)]
 pub(crate) struct Input {
-    /// Use only rows A up to, not including, B (from 0) of every file; neighbours are numbered from A
+    /// Use only rows A up to, not including, B (from 0) of every file; row A is then number 0 of lists
     #[arg(long, value_name = "A..B", value_parser = parse_rows)]
     pub(crate) rows: Option<Range<usize>>,
     /// Take files to be of this format instead of looking
-    #[arg(long, value_name = "FORMAT")]
+    #[arg(long, value_name = "FORMAT", value_parser = format_names())]
     pub(crate) format: Option<Format>,
     /// Map files into memory, or read them whole (immune to changes by others meanwhile)
     #[arg(long, value_enum, default_value_t)]
@@ -247,6 +249,11 @@ fn parse_rows(text: &str) -> Result<Range<usize>, String> {
         Some((a, b)) => Err(format!("{a}..{b} holds no row")),
         None => Err("expected A..B, two row numbers from 0, such as 0..1000".to_owned()),
     }
+}
+
+/// The names of formats, which the help lists.
+fn format_names() -> impl TypedValueParser<Value = Format> {
+    PossibleValuesParser::new(Format::ALL.map(Format::name)).try_map(|name| name.parse::<Format>())
 }
 
 /// More threads than any machine has cores are a mistake that would only exhaust it.

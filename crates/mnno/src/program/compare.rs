@@ -1,11 +1,11 @@
 //! `mnno compare`: the overlap of neighbourhoods for every pair of files, each file searched once.
 
 use mnno::measures::{self, MeasureError, Overlap};
-use mnno::store::output::{AtomicFile, WriteError};
+use mnno::store::output::{AtomicFile, WriteError, csv_cause};
 use mnno::{Exclude, Neighbours, Search};
 use serde::Serialize;
 
-use super::args::{Compare, Preset, SearchArgs, SelfRule, spelled};
+use super::args::{Compare, Preset, SearchArgs, SelfRule, TieRule, spelled};
 use super::budget::Budget;
 use super::failure::Failure;
 use super::inputs::{self, Checked};
@@ -16,6 +16,8 @@ use super::searcher;
 
 /// What a thread takes for each row while it permutes the pairing, with what the overlap holds.
 const BYTES_PER_PERMUTED_ROW: u64 = 12;
+/// What the result of a pair takes, and what is printed of it.
+const BYTES_PER_PAIR: u64 = 1 << 10;
 /// Above this share of tied rows the tie rule has a say in the result.
 const TIES_WORTH_A_WARNING: f64 = 0.01;
 
@@ -81,6 +83,9 @@ pub(crate) fn run(args: &Compare, interruption: &Interruption) -> Result<(), Fai
     }
     let mut per_row = None;
     if let Some(path) = &args.per_row {
+        if !path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("csv")) {
+            return Err(Failure::usage(format!("{}: --per-row writes CSV", path.display())).hint("name it OUT.csv"));
+        }
         searcher::refuse_input_as_output(path, inputs.iter().map(|i| &i.matrix), None)?;
         per_row = Some(AtomicFile::create(path)?);
     }
@@ -89,6 +94,10 @@ pub(crate) fn run(args: &Compare, interruption: &Interruption) -> Result<(), Fai
     let (rows, dropped) = without_zero_rows(&paired, rows, args.search.metric, args.search.zero)?;
     let n = rows[0].as_ref().map_or(inputs[0].matrix.n(), Vec::len);
     budget.take(4 * rows.iter().flatten().map(Vec::len).sum::<usize>() as u64, "the list of rows to compare")?;
+    if n < 2 && self_rule == SelfRule::Exclude {
+        let left = counted(n, "row");
+        return Err(Failure::usage(format!("{left} to compare: a row finds its neighbours among others")));
+    }
     measures::check_k(n, args.k, rule).map_err(|e| k_failure(&e, dropped))?;
 
     let mut lists = Vec::new();
@@ -99,13 +108,16 @@ pub(crate) fn run(args: &Compare, interruption: &Interruption) -> Result<(), Fai
     }
     let threads = searcher::threads(args.search.threads) as u64;
     budget.take(n as u64 * BYTES_PER_PERMUTED_ROW * threads, "permuting the pairing")?;
+    let pairs = (lists.len() * (lists.len() - 1) / 2) as u64;
+    let counts = if args.per_row.is_some() { 4 * n as u64 } else { 0 };
+    budget.take(pairs * (counts + 8 * args.k as u64 + BYTES_PER_PAIR), "the results of all pairs")?;
     let mut overlaps = Vec::new();
     let mut results = Vec::new();
     for a in 0..lists.len() {
         for b in a + 1..lists.len() {
             let (result, overlap) = compare_pair(args, &lists, a, b, rule, interruption)?;
             results.push(result);
-            overlaps.push(overlap);
+            overlaps.extend(args.per_row.is_some().then_some(overlap));
         }
     }
     let mut input_reports: Vec<_> = inputs.iter().map(InputReport::new).collect();
@@ -115,7 +127,7 @@ pub(crate) fn run(args: &Compare, interruption: &Interruption) -> Result<(), Fai
     }
     if let Some(file) = &mut per_row {
         let written = write_per_row(file, &inputs[0], rows[0].as_deref(), &results, &overlaps);
-        written.map_err(|e| WriteError::io(file.path(), e.into()))?;
+        written.map_err(|e| WriteError::io(file.path(), csv_cause(e)))?;
     }
     for input in &inputs {
         input.matrix.verify_unchanged()?;
@@ -243,10 +255,10 @@ fn text(report: &Report, args: &Compare) -> String {
         text += &format!("[{i}] {}\n", input.line());
     }
     text += &format!(
-        "\n{}, self {}d, ties by {}{}; {} each, {} per row\n\n",
+        "\n{}, self {}d, {}{}; {} each, {} per row\n\n",
         c.metric,
         c.self_rule,
-        c.ties.replace('-', " "),
+        report::ties(&c.ties),
         c.join.as_ref().map_or(String::new(), |what| format!(", rows joined by {what}")),
         counted(first.n, "row"),
         counted(first.k, "neighbour")
@@ -281,10 +293,9 @@ fn text(report: &Report, args: &Compare) -> String {
     for (i, input) in report.inputs.iter().enumerate() {
         let tied = input.tied_at_k.unwrap_or(0);
         if tied > 0 {
-            text +=
-                &format!("[{i}] {} tied across K: the tie rule chose their last neighbour.\n", counted(tied, "row"));
+            text += &format!("[{i}] {}\n", report::tied(tied, "row", &c.ties));
         }
-        if tied as f64 > TIES_WORTH_A_WARNING * first.n as f64 {
+        if args.search.ties == TieRule::LowerIndex && tied as f64 > TIES_WORTH_A_WARNING * first.n as f64 {
             report::note(&format!(
                 "{}: {:.1} % of the rows are tied across K, which can lift mNNO: compare with --ties random",
                 input.path,

@@ -1,7 +1,7 @@
 //! `mnno convert`: the vectors of a file in another format.
 
 use mnno::store::Format;
-use mnno::store::output::{AtomicFile, Vectors, prepare_matrix};
+use mnno::store::output::{AtomicFile, Vectors, WriteError, prepare_matrix};
 use serde::Serialize;
 
 use super::args::Convert;
@@ -25,6 +25,7 @@ pub(crate) fn run(args: &Convert, interruption: &Interruption) -> Result<(), Fai
     let output = &args.output;
     let format = match args.to {
         Some(format) => format,
+        None if output.is_dir() => return Err(WriteError::Folder { path: output.clone() }.into()),
         None => Format::of_extension(output).ok_or_else(|| unknown_extension(args))?,
     };
     let mut budget = Budget::new(args.input.memory);
@@ -43,6 +44,8 @@ pub(crate) fn run(args: &Convert, interruption: &Interruption) -> Result<(), Fai
     let vectors = Vectors { rows: matrix, names: matrix.names() };
     let prepared = prepare_matrix(vectors, format, output, budget.left(), &progress)?;
     drop(progress);
+    // The fingerprint is that of the file that is found unchanged.
+    let input_report = InputReport::new(&input);
     matrix.verify_unchanged()?;
     interruption.check()?;
     let outputs: Vec<_> = prepared.publish()?.into_iter().map(OutputReport::from).collect();
@@ -54,13 +57,8 @@ pub(crate) fn run(args: &Convert, interruption: &Interruption) -> Result<(), Fai
     if matrix.names().is_none() && format.needs_names() {
         notes.push(format!("the rows have no names, which {format} needs: they are numbered from 0"));
     }
-    let report = Report {
-        command: "convert",
-        version: env!("CARGO_PKG_VERSION"),
-        inputs: vec![InputReport::new(&input)],
-        outputs,
-        notes,
-    };
+    let report =
+        Report { command: "convert", version: env!("CARGO_PKG_VERSION"), inputs: vec![input_report], outputs, notes };
     if args.json {
         return report::print_json(&report);
     }

@@ -64,6 +64,7 @@ impl From<WriteError> for Failure {
         if matches!(error, WriteError::Interrupted) {
             return Self::interrupted();
         }
-        Self { code: code::CANNOT_WRITE, message: error.to_string(), hint: error.hint() }
+        let code = if matches!(error, WriteError::UnknownLayout { .. }) { code::USAGE } else { code::CANNOT_WRITE };
+        Self { code, message: error.to_string(), hint: error.hint() }
     }
 }

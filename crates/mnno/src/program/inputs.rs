@@ -9,6 +9,9 @@ use super::failure::Failure;
 use super::progress::{Interruption, Progress};
 use super::report::note;
 
+/// What working on one row takes for each column: the row as it is, as f32, and as keys.
+const BYTES_PER_COLUMN: u64 = 32;
+
 /// One matrix of the command line, free of NaN and infinities.
 #[derive(Debug)]
 pub(crate) struct Checked {
@@ -41,14 +44,9 @@ pub(crate) fn open_checked(
                     matrix.display_name()
                 )));
             }
-            let text = matches!(matrix.format(), Format::Csv | Format::Tsv | Format::Glove | Format::Word2vec);
-            if text && matrix.access() == Access::ConvertedPerBlock {
-                let name = matrix.display_name();
-                note(&format!("{name}: the text does not fit --memory, so it is parsed again whenever it is read"));
-            }
             let progress = Progress::new(&format!("check {}", matrix.display_name()), "rows", interruption);
             let check = matrix.check(budget.left(), &progress)?;
-            budget.take(4 * check.zero_rows.len() as u64, "the list of zero rows")?;
+            budget.take(check.zero_rows.held_bytes(), "the list of zero rows")?;
             inputs.push(Checked { matrix, check });
         }
     }
@@ -64,7 +62,16 @@ pub(crate) fn open(
 ) -> Result<Vec<Matrix>, Failure> {
     let options = OpenOptions { memory: budget.left(), ..options.clone() };
     let matrices = mnno::store::open_with_observer(argument, &options, interruption)?;
-    budget.take(matrices[0].held_bytes(), argument)?;
+    let first = &matrices[0];
+    budget.take(first.held_bytes(), argument)?;
+    budget.take(first.d() as u64 * BYTES_PER_COLUMN, &format!("{argument}: a row of {} columns", first.d()))?;
+    first.remarks().iter().for_each(|remark| note(remark));
+    let text = matches!(first.format(), Format::Csv | Format::Tsv | Format::Glove | Format::Word2vec);
+    if text && first.access() == Access::ConvertedPerBlock {
+        note(&format!(
+            "{argument}: the text takes more than half of --memory, so it is parsed again whenever it is read"
+        ));
+    }
     Ok(matrices)
 }
 
@@ -100,7 +107,7 @@ pub(crate) fn search_failure(error: SearchError, base: &str, queries: &str, k: u
         }
         SearchError::Memory { needed, .. } => {
             let what = format!("a search for {k} neighbours of each row of {queries}");
-            budget.exceeded(needed, &what).hint("choose a smaller -k, or raise --memory")
+            budget.exceeded(needed, &what).hint("choose a smaller -k or fewer --threads, or raise --memory")
         }
         other => Failure::bad_data(format!("{base}: {other}")),
     }

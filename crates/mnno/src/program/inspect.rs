@@ -14,6 +14,10 @@ use super::report::{self, RoundingReport, counted};
 
 /// Rows and names that are shown; all are counted.
 const SHOWN: usize = 5;
+/// What telling names apart takes for each.
+const BYTES_PER_NAME: u64 = 32;
+/// Characters of a name that are shown.
+const LONGEST_NAME: usize = 80;
 
 #[derive(Serialize)]
 struct Report {
@@ -39,8 +43,11 @@ struct FileReport {
     labels: Option<LabelReport>,
     rounding: Option<RoundingReport>,
     norms: Option<NormReport>,
+    /// Whether every value is a finite f32 and the matrix is not empty.
+    fit: bool,
     nan: PositionReport,
     infinite: PositionReport,
+    beyond_f32: PositionReport,
     zero_rows: RowReport,
     equal_rows: EqualReport,
 }
@@ -109,12 +116,13 @@ pub(crate) fn run(args: &Inspect, interruption: &Interruption) -> Result<(), Fai
 }
 
 fn describe(matrix: &Matrix, budget: &Budget, interruption: &Interruption) -> Result<FileReport, Failure> {
-    let needed = (matrix.n() as u64).saturating_mul(SUMMARY_BYTES_PER_ROW);
+    let per_row = SUMMARY_BYTES_PER_ROW + if matrix.names().is_some() { BYTES_PER_NAME } else { 0 };
+    let needed = (matrix.n() as u64).saturating_mul(per_row);
     if matrix.d() > 0 && needed > budget.left() {
         return Err(budget.exceeded(needed, "telling equal rows apart"));
     }
     let progress = Progress::new(&format!("inspect {}", matrix.display_name()), "rows", interruption);
-    let Summary { nan, infinite, zero_rows, norms, equal_rows } = matrix.summary(&progress)?;
+    let Summary { nan, infinite, beyond_f32, zero_rows, norms, equal_rows } = matrix.summary(&progress)?;
     // NaN and values beyond f32 have no rounding, and lines of their own.
     let rounding = match matrix.check(budget.left(), &progress) {
         Err(error) if error.kind() == ErrorKind::Interrupted => return Err(error.into()),
@@ -133,7 +141,7 @@ fn describe(matrix: &Matrix, budget: &Budget, interruption: &Interruption) -> Re
         fingerprint: matrix.fingerprint().to_string(),
         names: matrix.names().map(|names| NameReport {
             distinct: names.iter().collect::<HashSet<_>>().len(),
-            first: names.iter().take(SHOWN).cloned().collect(),
+            first: names.iter().take(SHOWN).map(|name| name.chars().take(LONGEST_NAME).collect()).collect(),
         }),
         labels: matrix.labels().map(|labels| LabelReport {
             distinct: labels.iter().flatten().collect::<HashSet<_>>().len(),
@@ -141,9 +149,11 @@ fn describe(matrix: &Matrix, budget: &Budget, interruption: &Interruption) -> Re
         }),
         rounding: rounding.map(RoundingReport::from),
         norms: norms.map(|[min, median, max]| NormReport { min, median, max }),
+        fit: matrix.n() > 0 && matrix.d() > 0 && nan.count + infinite.count + beyond_f32.count == 0,
         nan: nan.into(),
         infinite: infinite.into(),
-        zero_rows: RowReport { count: zero_rows.len(), first: zero_rows.into_iter().take(SHOWN).collect() },
+        beyond_f32: beyond_f32.into(),
+        zero_rows: RowReport { count: zero_rows.count, first: zero_rows.first },
         equal_rows: EqualReport {
             groups: equal_rows.groups,
             rows: equal_rows.rows,
@@ -181,6 +191,9 @@ fn text(f: &FileReport) -> String {
     }
     lines.push(("NaN", positions(&f.nan)));
     lines.push(("infinite", positions(&f.infinite)));
+    if f.beyond_f32.count > 0 {
+        lines.push(("beyond f32", positions(&f.beyond_f32)));
+    }
     let zero = match f.zero_rows.count {
         0 => "none".to_owned(),
         count => format!("{count}: row {}{}", numbers(&f.zero_rows.first), more(f.zero_rows.first.len(), count)),
@@ -203,10 +216,12 @@ fn text(f: &FileReport) -> String {
     for (what, value) in lines {
         text += &format!("  {what:<11} {value}\n");
     }
-    if f.nan.count + f.infinite.count > 0 {
-        text += "  not fit for use: knn and compare refuse NaN and infinities\n";
-    } else if f.rows == 0 || f.dims == 0 {
+    if f.rows == 0 || f.dims == 0 {
         text += "  not fit for use: the matrix is empty\n";
+    } else if !f.fit {
+        text += "  not fit for use: NaN, infinities and numbers beyond f32 are refused\n";
+    } else if f.zero_rows.count > 0 {
+        text += "  fit for use, but for the cosine of zero rows: --zero drop leaves them out\n";
     }
     text
 }

@@ -81,6 +81,8 @@ pub(crate) fn run(args: &Knn, interruption: &Interruption) -> Result<(), Failure
         base_names: base.matrix.names(),
     };
     let prepared = prepare_lists(&lists, &args.output)?;
+    // The fingerprints are those of the files that are found unchanged.
+    let input_reports = inputs.iter().map(InputReport::new).collect();
     for input in &inputs {
         input.matrix.verify_unchanged()?;
     }
@@ -101,7 +103,7 @@ pub(crate) fn run(args: &Knn, interruption: &Interruption) -> Result<(), Failure
             rows: args.input.rows.as_ref().map(|r| [r.start, r.end]),
             seed,
         },
-        inputs: inputs.iter().map(InputReport::new).collect(),
+        inputs: input_reports,
         k: args.k,
         queries: queries.matrix.n(),
         tied_at_k: found.tied,
@@ -148,7 +150,7 @@ fn search(
         // Numbers in lists, and each label with its number.
         let labels = base.matrix.labels().unwrap_or_default();
         let count: usize = labels.iter().map(Vec::len).sum();
-        budget.take((labels.len() * size_of::<Vec<u32>>() + count * (4 + 64)) as u64, "telling labels apart")?;
+        budget.take((labels.len() * 64 + count * 128) as u64, "telling labels apart")?;
         groups = groups_of(base, keep_base.as_deref());
         Exclude::Groups { queries: &groups, base: &groups }
     } else if args.queries.is_none() && args.self_rule == SelfRule::Exclude {
@@ -224,16 +226,15 @@ fn text(report: &Report) -> String {
     let self_rule = c.self_rule.as_ref().map_or(String::new(), |rule| format!(", self {rule}d"));
     let label_rule = if c.exclude_same_label { ", rows with a common label excluded" } else { "" };
     text += &format!(
-        "\n{}{self_rule}{label_rule}, ties by {}; {}, {} each\n",
+        "\n{}{self_rule}{label_rule}, {}; {}, {} each\n",
         c.metric,
-        c.ties.replace('-', " "),
+        report::ties(&c.ties),
         if report.queries == 1 { "1 query".to_owned() } else { format!("{} queries", report.queries) },
         counted(report.k, "neighbour")
     );
     text += &format!("scores: {}\n", c.score);
     if report.tied_at_k > 0 {
-        text +=
-            &format!("{} tied across K: the tie rule chose their last neighbour.\n", counted(report.tied_at_k, "list"));
+        text += &format!("{}\n", report::tied(report.tied_at_k, "list", &c.ties));
     }
     if report.dropped_rows > 0 {
         text += &format!(

@@ -31,9 +31,10 @@ pub(crate) fn main() -> ExitCode {
     match run(&cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            let mut text = format!("error: {}\n", failure.message);
+            // One line each, whatever is in the names of files.
+            let mut text = format!("error: {}\n", report::shown(&failure.message));
             if let Some(hint) = failure.hint {
-                text += &format!("hint: {hint}\n");
+                text += &format!("hint: {}\n", report::shown(&hint));
             }
             // Nowhere is left to report that stderr cannot be written.
             let _ = std::io::stderr().write_all(text.as_bytes());

@@ -156,12 +156,12 @@ pub(crate) fn without_zero_rows(
     metric: Metric,
     zero: ZeroRule,
 ) -> Result<(Vec<Chosen>, usize), Failure> {
-    if metric != Metric::Cosine || inputs.iter().all(|input| input.check.zero_rows.is_empty()) {
+    if metric != Metric::Cosine || inputs.iter().all(|input| input.check.zero_rows.count() == 0) {
         return Ok((rows, 0));
     }
     let n = rows[0].as_ref().map_or(inputs[0].matrix.n(), Vec::len) as u32;
     let row_at = |file: usize, place: u32| rows[file].as_ref().map_or(place, |rows| rows[place as usize]);
-    let is_zero = |file: usize, place: u32| inputs[file].check.zero_rows.binary_search(&row_at(file, place)).is_ok();
+    let is_zero = |file: usize, place: u32| inputs[file].check.zero_rows.contains(row_at(file, place) as usize);
     if zero == ZeroRule::Error {
         for (file, input) in inputs.iter().enumerate() {
             let mut zeros = (0..n).filter(|&place| is_zero(file, place)).map(|place| row_at(file, place));

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use mnno::store::output::Written;
-use mnno::store::{Matrix, Rounding};
+use mnno::store::{Matrix, Rounding, plain};
 use serde::Serialize;
 
 use super::failure::{Failure, code};
@@ -44,6 +44,9 @@ pub(crate) struct RoundingReport {
 impl RoundingReport {
     /// `5 values rounded to f32, 2 distinct rows became equal`.
     pub(crate) fn text(&self) -> String {
+        if self.rounded_values == 0 {
+            return "f32 holds every value".to_owned();
+        }
         let equal = match self.rows_made_equal {
             Some(rows) => format!("{rows} distinct rows became equal"),
             None => "rows that became equal not counted (--memory)".to_owned(),
@@ -155,7 +158,7 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Failure::new(code::CANNOT_WRITE, format!("standard output: {}", e.kind())))
+            Err(Failure::new(code::CANNOT_WRITE, format!("standard output: {}", plain(&e))))
         }
         _ => Ok(()),
     }
@@ -191,6 +194,17 @@ pub(crate) fn size(bytes: u64) -> String {
     };
     let value = format!("{:.2}", bytes as f64 / (1_u64 << shift) as f64);
     format!("{}{unit}", value.trim_end_matches('0').trim_end_matches('.'))
+}
+
+/// A tie rule in words.
+pub(crate) fn ties(rule: &str) -> String {
+    if rule == "random" { "ties at random".to_owned() } else { format!("ties by {}", rule.replace('-', " ")) }
+}
+
+/// `3 rows tied across K: ..`, by the rule that chose their last neighbour.
+pub(crate) fn tied(count: usize, what: &str, rule: &str) -> String {
+    let chose = if rule == "random" { "the draw" } else { "the tie rule" };
+    format!("{} tied across K: {chose} chose their last neighbour.", counted(count, what))
 }
 
 /// `1 row`, `2 rows`.

@@ -39,6 +39,15 @@ pub(crate) fn refuse_input_as_output<'a>(
         let message = format!("{}: the output {what} {}", out.display(), input.display());
         Err(Failure::new(code::CANNOT_WRITE, message).hint("choose another output; inputs are never overwritten"))
     };
+    if out.as_os_str() == "-" {
+        return Err(Failure::usage("-: outputs are files, which are written beside their place and renamed: name one"));
+    }
+    // A result that replaced what stdout is sent to would be lost with it.
+    if ["/dev/stdout", "/dev/stderr"].iter().any(|stream| same_file(out, Path::new(stream))) {
+        let message = format!("{}: this is where standard output or error go", out.display());
+        return Err(Failure::new(code::CANNOT_WRITE, message)
+            .hint("outputs are written beside their place and renamed: name a file"));
+    }
     let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut read: Vec<&Path> = labels.into_iter().collect();
     for matrix in inputs {

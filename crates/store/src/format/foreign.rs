@@ -10,7 +10,7 @@ type Signature = (usize, &'static [u8], &'static str, &'static str);
 const AS_NPY: &str = "load it where it was made and save the vectors as npy: np.save(path, x.astype('float32'))";
 const UNPACK: &str = "unpack it first: files are read from a memory map";
 
-const SIGNATURES: [Signature; 15] = [
+const SIGNATURES: [Signature; 13] = [
     (0, b"MATLAB 7.3 MAT-file", "a MATLAB 7.3 file (HDF5)", "save it in MATLAB with save(file, '-v7')"),
     (
         0,
@@ -19,14 +19,12 @@ const SIGNATURES: [Signature; 15] = [
         "open it with h5py and save the dataset as npy: np.save(path, f['name'][:])",
     ),
     (512, b"\x89HDF\r\n\x1a\n", "an HDF5 file", "if MATLAB made it, save it there with save(file, '-v7')"),
-    (0, b"PAR1", "a Parquet file", "read it with pyarrow or pandas and save the vectors as npy: np.save(path, x)"),
-    (0, b"ARROW1", "an Arrow file", "read it with pyarrow and save the vectors as npy: np.save(path, x)"),
-    (0, b"\x1f\x8b", "compressed with gzip", UNPACK),
+    (0, b"ARROW1\0\0", "an Arrow file", "read it with pyarrow and save the vectors as npy: np.save(path, x)"),
+    (0, b"\x1f\x8b\x08", "compressed with gzip", UNPACK),
     (0, b"\x28\xb5\x2f\xfd", "compressed with zstd", UNPACK),
     (0, b"\xfd7zXZ\x00", "compressed with xz", UNPACK),
     (0, b"\xff\xfe", "text in UTF-16", "save it as UTF-8"),
     (0, b"\xfe\xff", "text in UTF-16", "save it as UTF-8"),
-    (0, b"BZh", "compressed with bzip2", UNPACK),
     (0, b"\x80\x02", "a Python pickle, which mnno never unpickles", AS_NPY),
     (0, b"\x80\x03", "a Python pickle, which mnno never unpickles", AS_NPY),
     (0, b"\x80\x04", "a Python pickle, which mnno never unpickles", AS_NPY),
@@ -47,6 +45,16 @@ pub(crate) fn refuse(path: &Path, bytes: &[u8], by_extension: Option<Format>) ->
     };
     if let Some(&(.., what, hint)) = SIGNATURES.iter().find(|signature| stands(signature)) {
         return foreign(what, hint);
+    }
+    // Text may begin so too; a Parquet file ends as it begins.
+    if bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1") && bytes.len() > 8 {
+        return foreign(
+            "a Parquet file",
+            "read it with pyarrow or pandas and save the vectors as npy: np.save(path, x)",
+        );
+    }
+    if bytes.starts_with(b"BZh") && bytes.get(4..).is_some_and(|tail| tail.starts_with(b"1AY&SY")) {
+        return foreign("compressed with bzip2", UNPACK);
     }
     if bytes.starts_with(FASTTEXT_MODEL) {
         return foreign("a fastText model", "use the .vec file that fastText writes beside it");

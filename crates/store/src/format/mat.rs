@@ -29,6 +29,8 @@ const PREFIX: u64 = 4096;
 /// The longest name, of which MATLAB allows 63 characters, and the most axes.
 const LONGEST_NAME: usize = 255;
 const MOST_AXES: usize = 32;
+/// More variables than any file of vectors has.
+const MOST_VARIABLES: usize = 10_000;
 
 /// A data element: its type and where its content lies.
 #[derive(Clone, Copy)]
@@ -207,6 +209,9 @@ impl<'a> Variables<'a> {
             // What has no name is MATLAB's own, such as the data behind function handles.
             if head.name.is_empty() {
                 continue;
+            }
+            if this.found.len() == MOST_VARIABLES {
+                return Err(bad(Fault::MatVariables { most: MOST_VARIABLES }));
             }
             if !names.insert(head.name.clone()) {
                 return Err(bad(Fault::RepeatedVariable { name: shown(&head.name) }));

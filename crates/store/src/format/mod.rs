@@ -131,6 +131,13 @@ impl Format {
             by_extension => by_extension,
         };
         foreign::refuse(path, bytes, by_extension)?;
+        if by_extension == Some(Self::Glove) && words::is_table(bytes) {
+            return Err(StoreError::Foreign {
+                path: path.to_owned(),
+                what: "a table of numbers without words",
+                hint: "save it as npy, or as csv with delimiter=','; --format glove takes the first of each line for a word",
+            });
+        }
         by_extension.ok_or_else(|| {
             let looks_like = BY_SIZE.into_iter().find(|&format| fits(bytes, format));
             StoreError::UnknownFormat { path: path.to_owned(), found: beginning(bytes), looks_like }

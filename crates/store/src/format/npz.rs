@@ -9,7 +9,7 @@ use zip::{CompressionMethod, ZipArchive};
 
 use super::unpack::{CHUNK, Packed};
 use super::{Container, Member};
-use crate::error::shown;
+use crate::error::{Need, shown};
 use crate::format::npy;
 use crate::layout::ArrayHeader;
 use crate::matrix::Storage;
@@ -21,6 +21,9 @@ pub(crate) const SIGNATURES: [&[u8]; 2] = [b"PK\x03\x04", b"PK\x05\x06"];
 
 /// Enough of a member for its npy header.
 const HEADER_BYTES: u64 = (1 << 16) + 64;
+/// What a parsed directory takes for each of its bytes, at most.
+const PARSED: u64 = 8;
+const FREE: u64 = 1 << 13;
 /// Members whose shapes are looked up for an error message.
 const DESCRIBED: usize = 20;
 
@@ -34,9 +37,14 @@ pub(crate) struct Archive<'a> {
 }
 
 impl<'a> Archive<'a> {
-    pub(crate) fn open(file: &'a str, bytes: &'a [u8]) -> Result<Self, StoreError> {
+    pub(crate) fn open(file: &'a str, bytes: &'a [u8], budget: u64) -> Result<Self, StoreError> {
         if !SIGNATURES.iter().any(|signature| bytes.starts_with(signature)) {
             return Err(malformed(file, Fault::Signature { expected: Format::Npz, found: beginning(bytes) }));
+        }
+        // A few members are no matter.
+        let needed = directory(bytes).saturating_sub(FREE).saturating_mul(PARSED);
+        if needed > budget {
+            return Err(StoreError::OverBudget { file: file.to_owned(), needed, need: Need::Header, budget });
         }
         let zip = ZipArchive::new(Cursor::new(bytes)).map_err(|e| malformed(file, Fault::Zip(e.to_string())))?;
         if zip.has_duplicate_names() {
@@ -132,6 +140,18 @@ impl Container for Archive<'_> {
             other => Err(bad(Fault::Compression { method: other.to_string() })),
         }
     }
+}
+
+/// Bytes of the directory, as the record at the end of a zip declares them; none if there is no such record.
+fn directory(bytes: &[u8]) -> u64 {
+    const RECORD: &[u8] = b"PK\x05\x06";
+    const LONGEST: usize = 22 + (1 << 16);
+    const SIZE: usize = 12;
+    let end = &bytes[bytes.len().saturating_sub(LONGEST)..];
+    let record = end.windows(RECORD.len()).rposition(|window| window == RECORD);
+    let size = record.and_then(|at| end[at..].get(SIZE..)?.first_chunk());
+    // No more than there is: larger declarations are found to be wrong.
+    size.map_or(0, |&size| u64::from(u32::from_le_bytes(size)).min(bytes.len() as u64))
 }
 
 /// The header of a member's data.

@@ -15,6 +15,8 @@ pub(crate) struct Table {
     pub(crate) d: usize,
     pub(crate) storage: Storage,
     pub(crate) names: Option<Vec<String>>,
+    /// What a reader may have taken otherwise than it was meant.
+    pub(crate) remarks: Vec<String>,
 }
 
 /// What is kept of the rows.
@@ -35,31 +37,28 @@ pub(crate) struct TableBuilder<'a> {
 }
 
 /// What a name takes beside its characters.
-pub(crate) const NAME_OVERHEAD: u64 = (size_of::<String>() + 16) as u64;
+pub(crate) const NAME_OVERHEAD: u64 = (size_of::<String>() + 32) as u64;
 
 impl<'a> TableBuilder<'a> {
-    /// A table of `n` rows of `d` values in a text of `length` bytes. Its values are kept if they fit [`Limits::keep`]
-    /// with the names.
+    /// A table of `n` rows of `d` values, with names of `names` bytes together if it has names. Its values are kept if they fit
+    /// [`Limits::keep`] with the names.
     ///
     /// # Errors
     /// [`StoreError::OverBudget`] if not even the starts of the rows fit.
     pub(crate) fn new(
         file: &'a str,
-        length: usize,
         (n, d): (usize, usize),
-        names: bool,
+        names: Option<u64>,
         limits: Limits<'a>,
     ) -> Result<Self, StoreError> {
         let (rows, values) = (n as u64, (n as u64).saturating_mul(d as u64));
-        // A value takes two characters of the text or more, and the names no more than the others.
-        let characters = (length as u64).saturating_sub(values.saturating_mul(2));
-        let names_at_most = if names { rows * NAME_OVERHEAD + characters } else { 0 };
-        let keep_values = values.saturating_mul(4).saturating_add(names_at_most) <= limits.keep;
+        let names_held = names.map_or(0, |bytes| rows * NAME_OVERHEAD + bytes);
+        let keep_values = values.saturating_mul(4).saturating_add(names_held) <= limits.keep;
         let held = if keep_values { 4 * values } else { 8 * rows };
-        let at_least = held + if names { rows * NAME_OVERHEAD } else { 0 };
+        let at_least = held + names_held;
         let budget = limits.budget;
         if at_least > budget {
-            let need = if names { Need::Names } else { Need::Rows };
+            let need = if names.is_some() { Need::Names } else { Need::Rows };
             return Err(StoreError::OverBudget { file: file.to_owned(), needed: at_least, need, budget });
         }
         Ok(Self {
@@ -70,7 +69,7 @@ impl<'a> TableBuilder<'a> {
             } else {
                 Kept::Starts(Vec::with_capacity(n))
             },
-            names: names.then(|| Vec::with_capacity(n)),
+            names: names.map(|_| Vec::with_capacity(n)),
             held,
             rows: 0,
             d,
@@ -108,7 +107,7 @@ impl<'a> TableBuilder<'a> {
             Kept::Values(values) => Storage::Parsed(values),
             Kept::Starts(starts) => Storage::Scattered(Scattered { starts, decode }),
         };
-        Table { n: self.rows, d: self.d, storage, names: self.names }
+        Table { n: self.rows, d: self.d, storage, names: self.names, remarks: Vec::new() }
     }
 }
 

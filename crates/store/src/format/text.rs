@@ -1,8 +1,9 @@
 //! CSV and TSV: a row per line, with or without row names in the first column and a header line.
 //!
 //! Numbers go straight to f32, since a detour over f64 would round twice. The first column holds row names when at
-//! least half of its cells are no numbers (some names may well be, such as label ids), or when the header says so. A stray
-//! word in a column of numbers is an error: a slip of the pen must not turn values into names.
+//! least half of its cells are words (some names may well be numbers, such as label ids), or when the header says so. A stray
+//! word in a column of numbers is an error: a slip of the pen, a decimal comma or a missing value must not turn values into
+//! names.
 
 use std::cell::Cell;
 use std::io::{self, Read};
@@ -10,7 +11,7 @@ use std::io::{self, Read};
 use csv::{ByteRecord, Reader, ReaderBuilder};
 
 use super::table::{Table, TableBuilder, check_now_and_then};
-use crate::error::shown;
+use crate::error::shown_bytes;
 use crate::open::Limits;
 use crate::scattered::Decode;
 use crate::{Fault, Format, StoreError};
@@ -19,7 +20,8 @@ use crate::{Fault, Format, StoreError};
 pub(crate) const BOM: &[u8] = b"\xef\xbb\xbf";
 
 /// First cells of a header line that stand above names, in lower case.
-const NAME_HEADINGS: [&str; 6] = ["", "name", "id", "word", "label", "key"];
+const NAME_HEADINGS: [&str; 12] =
+    ["", "name", "id", "word", "label", "key", "index", "token", "file", "filename", "path", "unnamed: 0"];
 
 /// What the first pass finds out.
 struct Shape {
@@ -27,6 +29,9 @@ struct Shape {
     names: bool,
     rows: usize,
     width: usize,
+    /// Bytes of the first cells.
+    name_bytes: u64,
+    remarks: Vec<String>,
 }
 
 /// Reads the table, within the limits.
@@ -35,11 +40,18 @@ pub(crate) fn parse(file: &str, bytes: &[u8], format: Format, limits: Limits<'_>
     let delimiter = delimiter(&bytes[start..], format);
     let text = Text { file, format, bytes: &bytes[start..], start, delimiter, limits };
     let shape = text.shape()?;
-    text.table(&shape)
+    text.table(shape)
 }
 
 /// Appends the numbers of the record at the beginning of `bytes`, as far as it has them.
 pub(crate) fn decode(bytes: &[u8], delimiter: u8, names: bool, d: usize, out: &mut Vec<f32>) {
+    let end = bytes.iter().position(|b| matches!(b, b'\n' | b'\r')).unwrap_or(bytes.len());
+    let line = &bytes[..end];
+    // Most rows have no quotation marks, and are decoded without the setting up of a reader.
+    if !line.is_empty() && !line.contains(&b'"') {
+        out.extend(line.split(|&b| b == delimiter).skip(usize::from(names)).take(d).map_while(number));
+        return;
+    }
     let mut record = ByteRecord::new();
     if reader(bytes, delimiter).read_byte_record(&mut record).is_ok() {
         out.extend(record.iter().skip(usize::from(names)).take(d).map_while(number));
@@ -105,7 +117,7 @@ impl Text<'_> {
     fn each_record(&self, mut visit: impl FnMut(&ByteRecord) -> Result<(), StoreError>) -> Result<(), StoreError> {
         let record_start = Cell::new(0);
         // A record and the ends of its cells are held in memory.
-        let longest = (self.limits.budget / 16).max(1 << 16);
+        let longest = (self.limits.budget / 40).max(1 << 15);
         let bytes = Limited { bytes: self.bytes, read: 0, record_start: &record_start, longest };
         let mut reader = reader(bytes, self.delimiter);
         let mut record = ByteRecord::new();
@@ -133,14 +145,16 @@ impl Text<'_> {
 
     /// Whether a quotation mark opens a cell of the last record and none closes it.
     fn is_open(&self, record: &[u8]) -> bool {
-        let marks = record.iter().filter(|&&b| b == b'"').count();
+        let marks = record.split(|&b| b == b'"').count() - 1;
         let opens = |pair: &[u8]| pair == [self.delimiter, b'"'] || pair == b"\n\"";
         let begins_cell = record.starts_with(b"\"") || record.windows(2).any(opens);
         self.delimiter != b'\t' && marks % 2 == 1 && begins_cell
     }
 
     fn shape(&self) -> Result<Shape, StoreError> {
-        let mut shape = Shape { header: false, names: false, rows: 0, width: 0 };
+        let mut shape = Shape { header: false, names: false, rows: 0, width: 0, name_bytes: 0, remarks: Vec::new() };
+        let (mut numbered_columns, mut numbers) = (false, Counting::default());
+        let (mut unnamed, mut nameless) = (false, false);
         let mut first_line = None;
         let mut words = 0;
         self.each_record(|record| {
@@ -151,8 +165,10 @@ impl Text<'_> {
                 shape.header = is_header(record);
                 shape.names = shape.header && width > 1 && is_name_heading(&record[0]);
                 if shape.header {
+                    unnamed = record[0].is_empty();
                     return Ok(());
                 }
+                numbered_columns = width > 2 && (counts(record, 0) || counts(record, 1));
             }
             if width != shape.width {
                 return Err(self.bad(Fault::Ragged {
@@ -162,18 +178,36 @@ impl Text<'_> {
                     expected: shape.width,
                 }));
             }
-            words += usize::from(number(&record[0]).is_none());
+            words += usize::from(is_word(&record[0]));
+            nameless |= record[0].is_empty();
+            numbers.next(&record[0]);
+            shape.name_bytes += record[0].len() as u64;
             shape.rows += 1;
             Ok(())
         })?;
+        if shape.names && unnamed && nameless {
+            // A first column without heading and with empty cells is no column of names: its empty cells are to be found.
+            (shape.header, shape.names) = (false, false);
+        }
         shape.names |= shape.width > 1 && words > 0 && 2 * words >= shape.rows;
+        if numbered_columns && !shape.names {
+            shape
+                .remarks
+                .push("the first line numbers the columns, but was taken as a row: remove it if it is none".to_owned());
+        }
+        if let Some(first) = numbers.first.filter(|_| shape.rows > 2 && shape.width > 2 && !shape.names) {
+            shape.remarks.push(format!(
+                "the first column counts up from {first}, but was taken as values: head it with 'id' if it numbers the rows"
+            ));
+        }
         Ok(shape)
     }
 
-    fn table(&self, shape: &Shape) -> Result<Table, StoreError> {
+    fn table(&self, shape: Shape) -> Result<Table, StoreError> {
         let first = usize::from(shape.names);
         let size = (shape.rows, shape.width - first);
-        let mut table = TableBuilder::new(self.file, self.bytes.len(), size, shape.names, self.limits)?;
+        let names = shape.names.then_some(shape.name_bytes);
+        let mut table = TableBuilder::new(self.file, size, names, self.limits)?;
         let mut skip = shape.header;
         let mut row = 0;
         self.each_record(|record| {
@@ -195,7 +229,8 @@ impl Text<'_> {
             row += 1;
             Ok(())
         })?;
-        Ok(table.finish(Decode::Cells { delimiter: self.delimiter, names: shape.names }))
+        let table = table.finish(Decode::Cells { delimiter: self.delimiter, names: shape.names });
+        Ok(Table { remarks: shape.remarks, ..table })
     }
 }
 
@@ -208,7 +243,7 @@ pub(crate) fn number(cell: &[u8]) -> Option<f32> {
 }
 
 pub(crate) fn cell_text(cell: &[u8]) -> String {
-    shown(String::from_utf8_lossy(cell).trim())
+    shown_bytes(cell)
 }
 
 /// Only a number too large becomes infinite without saying so.
@@ -219,21 +254,67 @@ pub(crate) fn check_range(file: &str, row: usize, column: usize, cell: &[u8], va
     Ok(())
 }
 
+/// A column that may count up by one.
+#[derive(Default)]
+struct Counting {
+    /// The first number, while all that follow count on from it.
+    first: Option<i64>,
+    rows: i64,
+}
+
+impl Counting {
+    fn next(&mut self, cell: &[u8]) {
+        let value: Option<i64> = str::from_utf8(cell).ok().and_then(|cell| cell.trim().parse().ok());
+        if self.rows == 0 {
+            self.first = value;
+        } else if value.is_none() || value != self.first.and_then(|first| first.checked_add(self.rows)) {
+            self.first = None;
+        }
+        self.rows += 1;
+    }
+}
+
+/// Text that stands for a missing value, in lower case.
+const MISSING: [&str; 8] = ["", "na", "n/a", "none", "null", "nil", "-", "?"];
+
+fn is_missing(cell: &[u8]) -> bool {
+    str::from_utf8(cell).is_ok_and(|cell| MISSING.contains(&cell.trim().to_lowercase().as_str()))
+}
+
+/// Whether a cell is a name and not a number that is misspelt, as 0,5 and 5% are, or missing. A list of numbers is a name.
+fn is_word(cell: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(cell);
+    let has_letter = || text.chars().any(|c| c.is_alphabetic() && !matches!(c, 'e' | 'E' | 'd' | 'D'));
+    let has_digit = || text.chars().any(char::is_numeric);
+    let is_list =
+        || text.split_whitespace().count() > 1 && text.split_whitespace().all(|part| number(part.as_bytes()).is_some());
+    number(cell).is_none() && !is_missing(cell) && (has_letter() || !has_digit() || is_list())
+}
+
 fn is_name_heading(cell: &[u8]) -> bool {
-    str::from_utf8(cell).is_ok_and(|cell| NAME_HEADINGS.contains(&cell.trim().to_lowercase().as_str()))
+    str::from_utf8(cell).is_ok_and(|cell| {
+        let cell = cell.trim().to_lowercase();
+        NAME_HEADINGS.contains(&cell.as_str()) || cell.ends_with("_id") || cell.ends_with("_name")
+    })
+}
+
+/// Whether cells are the numbers from `start` on.
+fn counts<'a>(cells: impl IntoIterator<Item = &'a [u8]>, start: usize) -> bool {
+    cells.into_iter().enumerate().all(|(i, cell)| number(cell).is_some_and(|v| v == (start + i) as f32))
 }
 
 /// Whether the first line is a header: no number in it; or, as pandas writes it, column numbers
 /// beside a heading of names. A line of some numbers is data, so that a typing error in the first row is found.
 fn is_header(record: &ByteRecord) -> bool {
     let Some(first) = record.get(0) else { return false };
+    if record.iter().all(is_missing) {
+        return false;
+    }
     if record.len() == 1 {
         return number(first).is_none();
     }
-    let counts_from = |start: usize| {
-        record.iter().skip(1).enumerate().all(|(i, cell)| number(cell).is_some_and(|v| v == (start + i) as f32))
-    };
-    record.iter().all(|cell| number(cell).is_none()) || is_name_heading(first) && (counts_from(0) || counts_from(1))
+    let numbered = || counts(record.iter().skip(1), 0) || counts(record.iter().skip(1), 1);
+    record.iter().all(|cell| number(cell).is_none()) || is_name_heading(first) && numbered()
 }
 
 #[cfg(test)]
@@ -256,6 +337,9 @@ mod tests {
             // A row that is named "word" is no header.
             ("word,0.5,2\nx,3,4\n", 2, 2, true),
             ("Key,a,b\n1,3,4\n", 1, 2, true),
+            ("image_id,0,1\n7,3,4\n", 1, 2, true),
+            ("Unnamed: 0,x,y\n0,3,4\n", 1, 2, true),
+            ("40 115,3\n7,4\n", 2, 1, true),
             ("a,b,c\n", 0, 3, false),
             ("a\n1\n", 1, 1, false),
             ("x,NA,y\n7,3,4\n", 1, 3, false),
@@ -265,6 +349,50 @@ mod tests {
             assert_eq!((table.n, table.d, table.names.is_some()), (n, d, named), "{text:?}");
             let Storage::Parsed(values) = table.storage else { panic!("small tables are held") };
             assert_eq!(values.len(), n * d);
+        }
+    }
+
+    /// What is no number in the first column is a fault to be named, unless it is a word: else the column would be lost.
+    #[test]
+    fn misspelt_and_missing_numbers_do_not_make_names() {
+        for text in [
+            "x;y\n0,5;1\n2,5;3\n",
+            "0,5;1;2\n1,5;4;5\n",
+            "\"1,234\",2\n\"5,678\",3\n",
+            "5%,2\n6%,3\n",
+            "1D0,2\n2D0,3\n",
+            "\u{2212}1,2\n\u{2212}2,3\n",
+            "1_000,2\n2_000,3\n",
+            "a,b,c\n,1,2\n,3,4\n5,6,7\n",
+            "a,b\nNA,1\n2,3\n",
+            "a,b\n-,1\n?,3\n",
+            ",1,2\n,3,4\n5,6,7\n",
+            ",,\n1,2,3\n4,5,6\n",
+            "NA,NA,NA\n1,2,3\n4,5,6\n",
+            "None,2\nnull,3\n",
+        ] {
+            let limits = Limits { budget: 1 << 20, keep: 1 << 20, observer: &() };
+            let error = parse("x.csv", text.as_bytes(), Format::Csv, limits).unwrap_err();
+            assert!(
+                matches!(error, StoreError::Malformed { fault: Fault::NotANumber { .. }, .. }),
+                "{text:?}: {error}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_may_have_been_meant_otherwise_is_remarked() {
+        for (text, remarks) in [
+            ("0,1,2\n5,6,7\n5,6,7\n", &["first line"][..]),
+            ("1,2,3\n2,6,7\n3,6,7\n", &["first line", "first column counts up from 1"]),
+            ("1000,2,3\n1001,6,7\n1002,6,7\n", &["first column counts up from 1000"]),
+            ("1000,2,3\n1001,6,7\n1003,6,7\n", &[]),
+            ("1,2\n2,3\n", &[]),
+            ("id,a,b\n1,2,3\n2,6,7\n3,6,7\n", &[]),
+        ] {
+            let found = table(text).remarks;
+            assert_eq!(found.len(), remarks.len(), "{text:?}: {found:?}");
+            assert!(found.iter().zip(remarks).all(|(found, part)| found.contains(part)), "{text:?}: {found:?}");
         }
     }
 

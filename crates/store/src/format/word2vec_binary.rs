@@ -3,7 +3,7 @@
 
 use super::table::{NAME_OVERHEAD, Table, check_now_and_then, refuse_repeated};
 use super::words::counts;
-use crate::error::{Need, shown};
+use crate::error::{Need, shown_bytes};
 use crate::layout::ArrayHeader;
 use crate::matrix::Storage;
 use crate::open::Limits;
@@ -11,7 +11,7 @@ use crate::scattered::{Decode, Scattered};
 use crate::{ElementType, Fault, Format, StoreError};
 
 /// Longer words are taken for damage.
-const LONGEST_WORD: usize = 1000;
+pub(crate) const LONGEST_WORD: usize = 1000;
 /// The line of counts.
 const LONGEST_HEADER: usize = 64;
 
@@ -23,7 +23,7 @@ pub(crate) fn parse(file: &str, bytes: &[u8], limits: Limits<'_>) -> Result<Tabl
     let start = &bytes[..bytes.len().min(LONGEST_HEADER)];
     let line = start.iter().position(|&b| b == b'\n').unwrap_or(start.len());
     let Some((n, d)) = counts(start[..line].trim_ascii_end()) else {
-        return Err(bad(Fault::WordCounts { found: shown(&String::from_utf8_lossy(&start[..line])) }));
+        return Err(bad(Fault::WordCounts { found: shown_bytes(&start[..line]) }));
     };
     let mut at = (line + 1).min(bytes.len());
     let header =
@@ -73,5 +73,5 @@ pub(crate) fn parse(file: &str, bytes: &[u8], limits: Limits<'_>) -> Result<Tabl
     }
     refuse_repeated(&names, "row", 0).map_err(bad)?;
     let storage = Storage::Scattered(Scattered { starts, decode: Decode::F32 });
-    Ok(Table { n: rows, d: d as usize, storage, names: Some(names) })
+    Ok(Table { n: rows, d: d as usize, storage, names: Some(names), remarks: Vec::new() })
 }

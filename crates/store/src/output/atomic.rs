@@ -49,7 +49,11 @@ impl AtomicFile {
             return Err(WriteError::Folder { path: path.to_owned() });
         }
         let destination = if path.is_symlink() {
-            path.canonicalize().map_err(|source| WriteError::BrokenLink { path: path.to_owned(), source })?
+            path.canonicalize().map_err(|source| match fs::metadata(path) {
+                // As /dev/stdout leads to a pipe.
+                Ok(target) if !target.is_file() => WriteError::Special { path: path.to_owned() },
+                _ => WriteError::BrokenLink { path: path.to_owned(), source },
+            })?
         } else {
             path.to_owned()
         };
@@ -133,7 +137,9 @@ fn creation(path: &Path, folder: &Path, source: &io::Error) -> WriteError {
         WriteError::MissingFolder { path: path.to_owned(), folder: folder.to_owned() }
     } else {
         // Without the name of the temporary, which the caller never sees.
-        WriteError::io(path, source.raw_os_error().map_or_else(|| source.kind().into(), io::Error::from_raw_os_error))
+        let inner = source.get_ref().and_then(|wrapped| wrapped.source()).and_then(|inner| inner.downcast_ref());
+        let code = inner.map_or_else(|| source.raw_os_error(), io::Error::raw_os_error);
+        WriteError::io(path, code.map_or_else(|| source.kind().into(), io::Error::from_raw_os_error))
     }
 }
 

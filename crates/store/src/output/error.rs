@@ -78,7 +78,7 @@ pub enum WriteError {
     /// No layout of neighbour lists has this extension.
     #[error(
         "{}: the extension names no layout of neighbour lists; there are .npz, .npy (two files: .indices.npy and \
-         .scores.npy), .ivecs with .fvecs, .ibin with .fbin, and .csv",
+         .scores.npy), .ivecs (with .scores.fvecs), .ibin (with .scores.fbin), and .csv",
         path.display()
     )]
     UnknownLayout {
@@ -173,7 +173,7 @@ impl WriteError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::MissingFolder { folder, .. } => Some(format!("create it: mkdir -p '{}'", folder.display())),
-            Self::Folder { path } => Some(format!("add a file name: {}", path.join("neighbours.npz").display())),
+            Self::Folder { path } => Some(format!("add a file name, as in {}", path.join("out.npy").display())),
             Self::Special { .. } => {
                 Some("outputs are written beside their place and renamed: give the name of a file".to_owned())
             }

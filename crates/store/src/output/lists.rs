@@ -4,8 +4,8 @@
 //! |---|---|---|---|
 //! | `.npz` | one, members `indices` and `scores` | i64 | f64 |
 //! | `.npy` | `OUT.indices.npy` and `OUT.scores.npy` | i64 | f64 |
-//! | `.ivecs`, `.fvecs` | `OUT.ivecs` and `OUT.fvecs` | i32 | f32 |
-//! | `.ibin`, `.fbin` | `OUT.ibin` and `OUT.fbin` | i32 | f32 |
+//! | `.ivecs` | `OUT.ivecs` and `OUT.scores.fvecs` | i32 | f32 |
+//! | `.ibin` | `OUT.ibin` and `OUT.scores.fbin` | i32 | f32 |
 //! | `.csv` | one, a line per place | text | text, the shortest that reads back the same |
 //!
 //! All are `[n, k]`, row-major. A place without a neighbour has index -1, and its score is written as given. A number that
@@ -91,8 +91,8 @@ impl Layout {
         match extension.as_deref() {
             Some("npz") => Ok(Self::Npz),
             Some("npy") => Ok(Self::Npy),
-            Some("ivecs" | "fvecs") => Ok(Self::Vecs),
-            Some("ibin" | "fbin") => Ok(Self::Bin),
+            Some("ivecs") => Ok(Self::Vecs),
+            Some("ibin") => Ok(Self::Bin),
             Some("csv") => Ok(Self::Csv),
             _ if path.is_dir() => Err(WriteError::Folder { path: path.to_owned() }),
             _ => Err(WriteError::UnknownLayout { path: path.to_owned() }),
@@ -103,8 +103,8 @@ impl Layout {
         match self {
             Self::Npz | Self::Csv => vec![path.to_owned()],
             Self::Npy => vec![path.with_extension("indices.npy"), path.with_extension("scores.npy")],
-            Self::Vecs => vec![path.with_extension("ivecs"), path.with_extension("fvecs")],
-            Self::Bin => vec![path.with_extension("ibin"), path.with_extension("fbin")],
+            Self::Vecs => vec![path.to_owned(), path.with_extension("scores.fvecs")],
+            Self::Bin => vec![path.to_owned(), path.with_extension("scores.fbin")],
         }
     }
 }
@@ -251,8 +251,8 @@ fn write_csv(out: &mut AtomicFile, lists: &Lists<'_>) -> io::Result<()> {
     csv.flush()
 }
 
-/// The operating system's error as it was: its kind tells a full disk from other failures.
-fn csv_cause(error: csv::Error) -> io::Error {
+/// The operating system's error inside one of csv, as it was: its kind tells a full disk from other failures.
+pub fn csv_cause(error: csv::Error) -> io::Error {
     match error.into_kind() {
         csv::ErrorKind::Io(source) => source,
         other => io::Error::other(format!("{other:?}")),
@@ -316,8 +316,10 @@ mod tests {
     }
 
     #[test]
-    fn narrow_pairs_by_either_extension() {
-        for (given, indices, scores) in [("o.ivecs", "o.ivecs", "o.fvecs"), ("o.fbin", "o.ibin", "o.fbin")] {
+    fn narrow_pairs() {
+        for (given, indices, scores) in
+            [("o.ivecs", "o.ivecs", "o.scores.fvecs"), ("o.ibin", "o.ibin", "o.scores.fbin")]
+        {
             let folder = tempfile::tempdir().unwrap();
             let written = publish(&example(), &folder.path().join(given));
             assert_eq!((written[0].dtype, written[1].dtype), ("i32", "f32"));

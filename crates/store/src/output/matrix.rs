@@ -14,6 +14,7 @@ use super::npz::write_npz;
 use super::{AtomicFile, Prepared, WriteError, Written, mat};
 use crate::error::shown;
 use crate::format::table::refuse_repeated;
+use crate::format::word2vec_binary::LONGEST_WORD;
 use crate::{ElementType, Format};
 
 /// The name of the vectors in files whose arrays have names.
@@ -158,6 +159,9 @@ impl Job<'_> {
         for (row, name) in names.iter().enumerate() {
             if name.bytes().any(|b| separators.contains(&b)) {
                 return Err(bad(row, "holds a blank, a tab or a line break, which ends names in this format"));
+            }
+            if self.format == Format::Word2vecBinary && name.len() >= LONGEST_WORD {
+                return Err(bad(row, "is longer than words in this format can be"));
             }
             if self.format.needs_names() && name.is_empty() {
                 return Err(bad(row, "is empty, and each row needs a word in this format"));

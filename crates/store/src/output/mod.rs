@@ -17,5 +17,5 @@ mod npz;
 
 pub use atomic::{AtomicFile, same_file};
 pub use error::WriteError;
-pub use lists::{Lists, Prepared, Written, list_paths, prepare_lists};
+pub use lists::{Lists, Prepared, Written, csv_cause, list_paths, prepare_lists};
 pub use matrix::{Vectors, prepare_matrix};

@@ -1,7 +1,6 @@
 //! Archives of npy members.
 
-use std::io::{self, BufWriter, Write};
-use std::mem::ManuallyDrop;
+use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, DateTime, System, ZipWriter};
@@ -16,11 +15,23 @@ pub(super) type Member = (&'static str, u64);
 pub(super) fn write_npz<E: From<io::Error>>(
     out: &mut AtomicFile,
     members: &[Member],
+    write: impl FnMut(usize, &mut dyn Write) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut out = FirstFailure { file: out, failure: None, position: 0, length: 0 };
+    let written = write_members(&mut out, members, write);
+    match out.failure {
+        Some(failure) => Err(failure.into()),
+        None => written,
+    }
+}
+
+fn write_members<E: From<io::Error>>(
+    out: &mut FirstFailure<'_>,
+    members: &[Member],
     mut write: impl FnMut(usize, &mut dyn Write) -> Result<(), E>,
 ) -> Result<(), E> {
     const HEADER: u64 = 128; // of an npy with two axes
-    // Dropped unfinished, the writer would print to stderr; a failure is told by the error alone.
-    let mut zip = ManuallyDrop::new(ZipWriter::new(out));
+    let mut zip = ZipWriter::new(out);
     for (which, &(name, bytes)) in members.iter().enumerate() {
         let options = SimpleFileOptions::default()
             .compression_method(CompressionMethod::Stored)
@@ -30,10 +41,60 @@ pub(super) fn write_npz<E: From<io::Error>>(
             .large_file(bytes + HEADER > u64::from(u32::MAX))
             .with_alignment(64);
         zip.start_file(format!("{name}.npy"), options).map_err(io::Error::from)?;
-        let mut buffered = BufWriter::with_capacity(1 << 16, &mut *zip);
+        let mut buffered = BufWriter::with_capacity(1 << 16, &mut zip);
         write(which, &mut buffered)?;
         buffered.flush()?;
     }
-    ManuallyDrop::into_inner(zip).finish().map_err(io::Error::from)?;
+    zip.finish().map_err(io::Error::from)?;
     Ok(())
+}
+
+/// Keeps the first failure as the system gave it, and after it takes everything without writing it: a zip writer that fails
+/// tries again to end its archive when it is dropped, and would print that it cannot.
+struct FirstFailure<'a> {
+    file: &'a mut AtomicFile,
+    failure: Option<io::Error>,
+    /// Where the file would stand, and how long it would be, had nothing failed.
+    position: u64,
+    length: u64,
+}
+
+impl FirstFailure<'_> {
+    fn attempt(&mut self, action: impl FnOnce(&mut AtomicFile) -> io::Result<()>) -> io::Result<()> {
+        if self.failure.is_some() {
+            return Ok(());
+        }
+        action(self.file).map_err(|error| {
+            let kind = error.kind();
+            self.failure = Some(error);
+            kind.into()
+        })
+    }
+}
+
+impl Write for FirstFailure<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.attempt(|file| file.write_all(bytes))?;
+        self.position += bytes.len() as u64;
+        self.length = self.length.max(self.position);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.attempt(Write::flush)
+    }
+}
+
+impl Seek for FirstFailure<'_> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let position = match to {
+            SeekFrom::Start(position) => Some(position),
+            SeekFrom::Current(offset) => self.position.checked_add_signed(offset),
+            SeekFrom::End(offset) => self.length.checked_add_signed(offset),
+        };
+        let position = position.ok_or(io::ErrorKind::InvalidInput)?;
+        self.attempt(|file| file.seek(SeekFrom::Start(position)).map(drop))?;
+        self.position = position;
+        Ok(position)
+    }
 }
