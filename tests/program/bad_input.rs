@@ -159,6 +159,41 @@ fn files_that_cannot_be_opened() {
     );
 }
 
+/// What stdout is sent to would be replaced by the result, and lost.
+#[cfg(unix)]
+#[test]
+fn standard_output_is_no_output_file() {
+    let folder = folder();
+    for arguments in ["convert x.npy - --to npy", "knn x.npy -k 1 -o -"] {
+        let run = folder.run(arguments);
+        assert!(run.code == Some(2) && run.stderr.lines().count() == 1, "{run:?}");
+    }
+    let run = folder.run("convert x.npy /dev/stdout --to csv");
+    assert_eq!((run.code, run.stdout.as_str()), (Some(73), ""), "{run:?}");
+    assert!(run.stderr.starts_with("error: /dev/stdout: ") && run.stderr.contains("\nhint: "), "{run:?}");
+    let line = format!("{} convert x.npy /dev/stdout --to csv > log", env!("CARGO_BIN_EXE_mnno"));
+    folder.write("log", "kept until the shell empties it");
+    let output = std::process::Command::new("sh").current_dir(folder.path("")).args(["-c", &line]).output().unwrap();
+    assert_eq!((output.status.code(), fs::read(folder.path("log")).unwrap()), (Some(73), Vec::new()));
+}
+
+/// One line, even if the name of the file has a line break.
+#[cfg(unix)]
+#[test]
+fn control_characters_of_file_names_are_escaped() {
+    let folder = folder();
+    folder.write("a\nb.npy", "no array");
+    let program = env!("CARGO_BIN_EXE_mnno");
+    let output = std::process::Command::new(program)
+        .current_dir(folder.path(""))
+        .args(["inspect", "a\nb.npy"])
+        .output()
+        .unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(stderr.starts_with("error: a\\nb.npy: this is no npy file: "), "{stderr}");
+    assert_eq!(stderr.lines().count(), 2, "{stderr}");
+}
+
 #[cfg(unix)]
 #[test]
 fn pipes_are_refused_at_once() {

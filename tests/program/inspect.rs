@@ -96,3 +96,20 @@ fn text_of_the_fixture() {
         assert!(run.stdout.contains(part), "'{part}' is not in\n{}", run.stdout);
     }
 }
+
+/// Finite numbers that no f32 comes near are no infinities.
+#[test]
+fn numbers_beyond_f32_have_a_line_of_their_own() {
+    let folder = Folder::new();
+    let bytes: Vec<u8> = [1e300, f64::INFINITY, 1.0, 2.0].iter().flat_map(|v| v.to_le_bytes()).collect();
+    folder.write("x.npy", npy("<f8", "(2, 2)", &bytes));
+    let file = &folder.run("inspect x.npy --json").json()["inputs"][0];
+    assert_eq!(file["beyond_f32"], serde_json::json!({"count": 1, "first": [[0, 0]]}));
+    assert_eq!(file["infinite"], serde_json::json!({"count": 1, "first": [[0, 1]]}));
+    assert_eq!(file["fit"], false);
+    let text = folder.run("inspect x.npy").stdout;
+    assert!(text.contains("  beyond f32  1: row 0 column 0\n") && text.contains("not fit for use"), "{text}");
+    folder.npy("y.npy", 2, &[1.0, 2.0, 0.0, 0.0]);
+    assert_eq!(folder.run("inspect y.npy --json").json()["inputs"][0]["fit"], true);
+    assert!(folder.run("inspect y.npy").stdout.contains("fit for use, but for the cosine of zero rows"));
+}

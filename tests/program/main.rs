@@ -1,6 +1,8 @@
 //! The program from outside: what it prints, writes and refuses.
 
 mod bad_input;
+#[cfg(target_os = "linux")]
+mod budget;
 mod cases;
 mod compare;
 mod convert;

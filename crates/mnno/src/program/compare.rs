@@ -103,14 +103,14 @@ pub(crate) fn run(args: &Compare, interruption: &Interruption) -> Result<(), Fai
     let mut lists = Vec::new();
     for (space, (input, rows)) in inputs.iter().zip(&rows).enumerate() {
         let found = search(args, input, rows.as_deref(), self_rule, space, &budget, interruption)?;
-        budget.take(Neighbours::memory(n, args.k), "the lists of all files")?;
+        budget.take(Neighbours::memory(n, args.k), "keeping the lists of all files")?;
         lists.push(found);
     }
     let threads = searcher::threads(args.search.threads) as u64;
     budget.take(n as u64 * BYTES_PER_PERMUTED_ROW * threads, "permuting the pairing")?;
     let pairs = (lists.len() * (lists.len() - 1) / 2) as u64;
     let counts = if args.per_row.is_some() { 4 * n as u64 } else { 0 };
-    budget.take(pairs * (counts + 8 * args.k as u64 + BYTES_PER_PAIR), "the results of all pairs")?;
+    budget.take(pairs * (counts + 8 * args.k as u64 + BYTES_PER_PAIR), "keeping the results of all pairs")?;
     let mut overlaps = Vec::new();
     let mut results = Vec::new();
     for a in 0..lists.len() {
