@@ -169,8 +169,9 @@ impl Matrix {
     /// there are zero rows, and 16 bytes to count the rows that rounding makes equal, which is left if they do not fit.
     ///
     /// # Errors
-    /// [`StoreError::OverBudget`] if the zero rows cannot be listed; [`StoreError::NonFinite`] for the first NaN or infinity, [`StoreError::BeyondF32`] for the first finite value that no
-    /// f32 comes near, [`StoreError::Interrupted`] if the observer cancels.
+    /// [`StoreError::OverBudget`] if the zero rows cannot be listed, [`StoreError::NonFinite`] for the first NaN or infinity,
+    /// [`StoreError::BeyondF32`] for the first finite value that no f32 comes near, [`StoreError::Interrupted`] if the observer
+    /// cancels.
     pub fn check(&self, memory: u64, observer: &dyn Observer) -> Result<Check, StoreError> {
         let mut zero_rows = ZeroRows::default();
         // A bit for each row, taken with the first zero row.

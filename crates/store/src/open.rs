@@ -89,48 +89,42 @@ pub fn open_with_observer(
     let path = parts::list(path).unwrap_or(path).to_owned();
     let names = names_of_all(&mut opened)?.map(Arc::new);
     let remarks: Arc<[String]> = opened.iter().flat_map(|part| part.remarks.clone()).collect();
+    let all_rows = joined(&opened, 0)?.1;
+    let rows = options.rows.clone().unwrap_or(0..all_rows);
+    if rows.start > rows.end || rows.end > all_rows {
+        let file = if let [only] = &opened[..] { only.array.name.clone() } else { argument.to_owned() };
+        return Err(StoreError::RowRange { file, start: rows.start, end: rows.end, n: all_rows });
+    }
+    let mut labels: Option<Arc<[Vec<String>]>> = None;
+    if let Some(path) = &options.labels {
+        let (read, held) = labels::read(path, argument, all_rows, &rows, budget)?;
+        budget -= held;
+        labels = Some(read.into());
+    }
     let several = suffix.last() == Some(&"*");
-    let layers = opened[0].layers.len();
     let fingerprint = Arc::new(OnceLock::new());
-    (0..layers)
-        .map(|which| {
-            let (parts, all_rows) = joined(&opened, which)?;
-            let layer = opened[0].layers[which].0;
-            let display_name = match (layer, argument.strip_suffix('*')) {
-                (Some(layer), Some(stem)) if several => format!("{stem}{layer}"),
-                _ => argument.to_owned(),
-            };
-            let rows = options.rows.clone().unwrap_or(0..all_rows);
-            if rows.start > rows.end || rows.end > all_rows {
-                return Err(StoreError::RowRange {
-                    file: if parts.len() == 1 { parts[0].array.name.clone() } else { argument.to_owned() },
-                    start: rows.start,
-                    end: rows.end,
-                    n: all_rows,
-                });
-            }
-            let (labels, labels_held) = match &options.labels {
-                Some(path) => {
-                    let (labels, held) = labels::read(path, &display_name, all_rows, &rows, budget)?;
-                    (Some(labels.into()), held)
-                }
-                None => (None, 0),
-            };
-            Ok(Matrix {
-                parts: narrowed(parts, &rows).into(),
-                n: rows.len(),
-                layer,
-                first_row: rows.start,
-                path: path.clone(),
-                display_name,
-                names: names.clone(),
-                remarks: Arc::clone(&remarks),
-                labels,
-                held: options.memory - budget + labels_held,
-                fingerprint: Arc::clone(&fingerprint),
-            })
+    let matrix = |which: usize| {
+        let (parts, _) = joined(&opened, which)?;
+        let layer = opened[0].layers[which].0;
+        let display_name = match (layer, argument.strip_suffix('*')) {
+            (Some(layer), Some(stem)) if several => format!("{stem}{layer}"),
+            _ => argument.to_owned(),
+        };
+        Ok(Matrix {
+            parts: narrowed(parts, &rows).into(),
+            n: rows.len(),
+            layer,
+            first_row: rows.start,
+            path: path.clone(),
+            display_name,
+            names: names.clone(),
+            remarks: Arc::clone(&remarks),
+            labels: labels.clone(),
+            held: options.memory - budget,
+            fingerprint: Arc::clone(&fingerprint),
         })
-        .collect()
+    };
+    (0..opened[0].layers.len()).map(matrix).collect()
 }
 
 /// What each of many files takes beside its content, at most.
@@ -149,6 +143,7 @@ fn names_of_all(opened: &mut [Opened]) -> Result<Option<Vec<String>>, StoreError
         });
     }
     let Some(mut names) = first.names.take() else { return Ok(None) };
+    names.reserve_exact(others.iter().flat_map(|other| &other.names).map(Vec::len).sum());
     for other in others {
         names.extend(other.names.take().unwrap_or_default());
     }
