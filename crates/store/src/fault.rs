@@ -422,7 +422,9 @@ impl Fault {
             | Self::MatElement { .. }
             | Self::WordEnd { .. }
             | Self::BytesLeft { .. } => "the file is incomplete or damaged: copy or export it again",
-            Self::WordLines { .. } => "the file is incomplete, or its first line is wrong: export it again",
+            Self::WordLines { .. } => {
+                "the file is incomplete or its first line is wrong; if that is no line of counts, try --format glove"
+            }
             Self::PyTorch => "load it in Python and save the vectors: np.save(path, x.numpy())",
             Self::MatClass { what: "complex" } => "save its parts as one real matrix: x = [real(x) imag(x)]",
             Self::MatClass { what: "logical" | "sparse" } => "save it as a full matrix of numbers: x = full(double(x))",

@@ -227,7 +227,7 @@ impl Job<'_> {
                 writeln!(out, "{n} {d}")?;
                 self.each_row(|i, row| {
                     write!(out, "{} ", self.word(i))?;
-                    row.iter().try_for_each(|v| out.write_all(&v.to_le_bytes()))?;
+                    write_f32(out, row)?;
                     Ok(out.write_all(b"\n")?)
                 })
             }
@@ -243,11 +243,10 @@ impl Job<'_> {
             if dimension {
                 out.write_all(&d.to_le_bytes())?;
             }
+            if element == ElementType::F32 {
+                return Ok(write_f32(out, values)?);
+            }
             for (column, &value) in values.iter().enumerate() {
-                if element == ElementType::F32 {
-                    out.write_all(&value.to_le_bytes())?;
-                    continue;
-                }
                 let Some(integer) = exact_integer(value, element) else {
                     return Err(Stop::Write(WriteError::Value { path: self.path(), row, column, value, element }));
                 };
@@ -320,10 +319,18 @@ impl Job<'_> {
                 }
                 Ok(())
             })?;
-            gathered[..columns * n].iter().try_for_each(|v: &f32| out.write_all(&v.to_le_bytes()))?;
+            write_f32(out, &gathered[..columns * n])?;
         }
         Ok(out.write_all(&[0; 8][..padding])?)
     }
+}
+
+/// Values as the formats hold them, little-endian.
+fn write_f32(out: &mut impl Write, values: &[f32]) -> io::Result<()> {
+    if cfg!(target_endian = "little") {
+        return out.write_all(bytemuck::cast_slice(values));
+    }
+    values.iter().try_for_each(|value| out.write_all(&value.to_le_bytes()))
 }
 
 /// The value as an integer of the type, if it is one; -0 is not, since it would come back as 0.
