@@ -95,3 +95,80 @@ fn vectors_of_ann_benchmarks_are_read() {
         assert!(rounding.is_none_or(|r| r.rounded_values == 0), "{file}: whole numbers below 2^24");
     }
 }
+
+/// The shape of a file, or the words in which it is refused, without its path.
+fn outcome(path: &str) -> String {
+    match try_open(path) {
+        Ok(matrices) => {
+            let matrix = &matrices[0];
+            matrix.check(1 << 20, &()).unwrap();
+            format!("{} x {} {}", matrix.n(), matrix.d(), matrix.element())
+        }
+        Err(error) => {
+            let text = error.to_string();
+            let path = data(path);
+            assert!(text.starts_with(path.split("::").next().unwrap()) && text.lines().count() == 1, "{text}");
+            assert!(error.hint().is_some(), "{text}");
+            text.strip_prefix(&path).unwrap().trim_start_matches(": ").to_owned()
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs MNNO_DATA"]
+fn word_vectors_of_gensim_and_fasttext_are_read() {
+    for (file, expected) in [
+        ("crime-and-punishment.vec", "291 x 5 f32"),
+        ("lee_fasttext.vec", "1762 x 10 f32"),
+        ("high_precision.kv.txt", "2 x 2 f32"),
+        ("high_precision.kv.bin", "2 x 2 f32"),
+        ("euclidean_vectors.bin", "2747 x 10 f32"),
+        ("poincare_vectors.bin", "1182 x 10 f32"),
+        ("test_glove.txt", "76 x 50 f32"),
+        ("pretrained.vec", "the first line declares 3 words, but the file has 1 line behind it"),
+        ("pang_lee_polarity_fasttext.vec", "line 150: the row's name is not UTF-8"),
+        ("toy-model.bin", "this is a fastText model"),
+    ] {
+        assert_eq!(outcome(&format!("formats/gensim/{file}")), expected, "{file}");
+    }
+    let [text, binary] = ["txt", "bin"].map(|e| try_open(&format!("formats/gensim/high_precision.kv.{e}")).unwrap());
+    assert_eq!(text[0].names(), binary[0].names());
+    assert_eq!(text[0].names().unwrap(), ["kangaroo.n.01", "horse.n.01"]);
+}
+
+#[test]
+#[ignore = "needs MNNO_DATA"]
+fn variables_of_matlab_are_read_or_refused_by_name() {
+    for (argument, expected) in [
+        ("testdouble_6.1_SOL2.mat", "1 x 9 f64"),
+        ("testdouble_7.1_GLNX86.mat", "1 x 9 f64"),
+        ("testmatrix_7.1_GLNX86.mat", "3 x 5 u8"),
+        ("testminus_7.4_GLNX86.mat", "1 x 1 i16"),
+        ("test3dmatrix_7.1_GLNX86.mat::1", "2 x 4 u8"),
+        ("miuint32_for_miint32.mat", "1 x 10 i64"),
+        ("testsparse_7.1_GLNX86.mat::testsparse", "the variable is sparse; only real numeric matrices are read"),
+        ("testcomplex_7.4_GLNX86.mat::testcomplex", "the variable is complex; only real numeric matrices are read"),
+        ("testcell_7.1_GLNX86.mat::testcell", "the variable is a cell array; only real numeric matrices are read"),
+        ("teststruct_6.1_SOL2.mat::teststruct", "the variable is a struct; only real numeric matrices are read"),
+        ("testvec_4_GLNX86.mat", "this is a MATLAB 4 file"),
+        ("corrupted_zlib_checksum.mat", "the member's data is damaged: corrupt deflate stream"),
+    ] {
+        assert_eq!(outcome(&format!("formats/scipy_mat/{argument}")), expected, "{argument}");
+    }
+    assert_eq!(outcome("wikipedia_pereira/raw_features.mat::I_te"), "693 x 128 f64");
+}
+
+/// Nothing panics, and what is not read is named.
+#[test]
+#[ignore = "needs MNNO_DATA"]
+fn every_file_of_other_formats_is_refused_by_name() {
+    let mut refused = 0;
+    for (folder, what) in [("parquet", "this is a Parquet file"), ("hdf5", "this is an HDF5 file")] {
+        for entry in std::fs::read_dir(data(&format!("formats/{folder}"))).unwrap() {
+            let name = entry.unwrap().file_name().into_string().unwrap();
+            assert_eq!(outcome(&format!("formats/{folder}/{name}")), what, "{name}");
+            refused += 1;
+        }
+    }
+    assert_eq!(refused, 15);
+}
