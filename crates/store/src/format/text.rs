@@ -10,6 +10,7 @@ use std::io::{self, Read};
 
 use csv::{ByteRecord, Reader, ReaderBuilder};
 
+use super::headings::{Counting, counts, is_header, is_name_heading, is_word};
 use super::table::{Table, TableBuilder, check_now_and_then};
 use crate::error::shown_bytes;
 use crate::open::Limits;
@@ -18,10 +19,6 @@ use crate::{Fault, Format, StoreError};
 
 /// The byte order mark that some editors put first.
 pub(crate) const BOM: &[u8] = b"\xef\xbb\xbf";
-
-/// First cells of a header line that stand above names, in lower case.
-const NAME_HEADINGS: [&str; 12] =
-    ["", "name", "id", "word", "label", "key", "index", "token", "file", "filename", "path", "unnamed: 0"];
 
 /// What the first pass finds out.
 struct Shape {
@@ -75,8 +72,9 @@ fn delimiter(bytes: &[u8], format: Format) -> u8 {
     }
     let line = bytes.split(|&b| b == b'\n').find(|line| !line.is_empty()).unwrap_or_default();
     let count = |delimiter: u8| line.split(|&b| b == delimiter).count();
-    // The last of several maxima wins.
-    [b'\t', b';', b','].into_iter().max_by_key(|&delimiter| count(delimiter)).unwrap_or(b',')
+    // The last of several maxima wins: a comma beside as many others is a decimal one, or part of a name.
+    let most = [b',', b';', b'\t'].into_iter().max_by_key(|&delimiter| count(delimiter));
+    most.filter(|&delimiter| count(delimiter) > 1).unwrap_or(b',')
 }
 
 /// Bytes that end with an error where a record has no end: one quotation mark makes a record of all that follows.
@@ -154,7 +152,7 @@ impl Text<'_> {
     fn shape(&self) -> Result<Shape, StoreError> {
         let mut shape = Shape { header: false, names: false, rows: 0, width: 0, name_bytes: 0, remarks: Vec::new() };
         let (mut numbered_columns, mut numbers) = (false, Counting::default());
-        let (mut unnamed, mut nameless) = (false, false);
+        let (mut unnamed, mut nameless, mut heading_of_row) = (false, false, false);
         let mut first_line = None;
         let mut words = 0;
         self.each_record(|record| {
@@ -169,6 +167,7 @@ impl Text<'_> {
                     return Ok(());
                 }
                 numbered_columns = width > 2 && (counts(record, 0) || counts(record, 1));
+                heading_of_row = width > 1 && !record[0].is_empty() && is_name_heading(&record[0]);
             }
             if width != shape.width {
                 return Err(self.bad(Fault::Ragged {
@@ -190,12 +189,17 @@ impl Text<'_> {
             (shape.header, shape.names) = (false, false);
         }
         shape.names |= shape.width > 1 && words > 0 && 2 * words >= shape.rows;
+        if heading_of_row {
+            shape.remarks.push(
+                "the first line begins as a header does, but was taken as a row: remove it if it is one".to_owned(),
+            );
+        }
         if numbered_columns && !shape.names {
             shape
                 .remarks
                 .push("the first line numbers the columns, but was taken as a row: remove it if it is none".to_owned());
         }
-        if let Some(first) = numbers.first.filter(|_| shape.rows > 2 && shape.width > 2 && !shape.names) {
+        if let Some(first) = numbers.first.filter(|_| shape.rows > 2 && shape.width > 1 && !shape.names) {
             shape.remarks.push(format!(
                 "the first column counts up from {first}, but was taken as values: head it with 'id' if it numbers the rows"
             ));
@@ -213,6 +217,10 @@ impl Text<'_> {
         self.each_record(|record| {
             if std::mem::take(&mut skip) {
                 return Ok(());
+            }
+            if shape.names && !shape.header && record[0].is_empty() {
+                // Only below a heading may a name be empty.
+                return Err(self.bad(Fault::NotANumber { line: line(record), cell: 1, text: String::new() }));
             }
             let name = shape.names.then(|| str::from_utf8(&record[0])).transpose();
             let name = name.map_err(|_| self.bad(Fault::NameText { line: line(record) }))?;
@@ -254,69 +262,6 @@ pub(crate) fn check_range(file: &str, row: usize, column: usize, cell: &[u8], va
     Ok(())
 }
 
-/// A column that may count up by one.
-#[derive(Default)]
-struct Counting {
-    /// The first number, while all that follow count on from it.
-    first: Option<i64>,
-    rows: i64,
-}
-
-impl Counting {
-    fn next(&mut self, cell: &[u8]) {
-        let value: Option<i64> = str::from_utf8(cell).ok().and_then(|cell| cell.trim().parse().ok());
-        if self.rows == 0 {
-            self.first = value;
-        } else if value.is_none() || value != self.first.and_then(|first| first.checked_add(self.rows)) {
-            self.first = None;
-        }
-        self.rows += 1;
-    }
-}
-
-/// Text that stands for a missing value, in lower case.
-const MISSING: [&str; 8] = ["", "na", "n/a", "none", "null", "nil", "-", "?"];
-
-fn is_missing(cell: &[u8]) -> bool {
-    str::from_utf8(cell).is_ok_and(|cell| MISSING.contains(&cell.trim().to_lowercase().as_str()))
-}
-
-/// Whether a cell is a name and not a number that is misspelt, as 0,5 and 5% are, or missing. A list of numbers is a name.
-fn is_word(cell: &[u8]) -> bool {
-    let text = String::from_utf8_lossy(cell);
-    let has_letter = || text.chars().any(|c| c.is_alphabetic() && !matches!(c, 'e' | 'E' | 'd' | 'D'));
-    let has_digit = || text.chars().any(char::is_numeric);
-    let is_list =
-        || text.split_whitespace().count() > 1 && text.split_whitespace().all(|part| number(part.as_bytes()).is_some());
-    number(cell).is_none() && !is_missing(cell) && (has_letter() || !has_digit() || is_list())
-}
-
-fn is_name_heading(cell: &[u8]) -> bool {
-    str::from_utf8(cell).is_ok_and(|cell| {
-        let cell = cell.trim().to_lowercase();
-        NAME_HEADINGS.contains(&cell.as_str()) || cell.ends_with("_id") || cell.ends_with("_name")
-    })
-}
-
-/// Whether cells are the numbers from `start` on.
-fn counts<'a>(cells: impl IntoIterator<Item = &'a [u8]>, start: usize) -> bool {
-    cells.into_iter().enumerate().all(|(i, cell)| number(cell).is_some_and(|v| v == (start + i) as f32))
-}
-
-/// Whether the first line is a header: no number in it; or, as pandas writes it, column numbers
-/// beside a heading of names. A line of some numbers is data, so that a typing error in the first row is found.
-fn is_header(record: &ByteRecord) -> bool {
-    let Some(first) = record.get(0) else { return false };
-    if record.iter().all(is_missing) {
-        return false;
-    }
-    if record.len() == 1 {
-        return number(first).is_none();
-    }
-    let numbered = || counts(record.iter().skip(1), 0) || counts(record.iter().skip(1), 1);
-    record.iter().all(|cell| number(cell).is_none()) || is_name_heading(first) && numbered()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -336,13 +281,15 @@ mod tests {
             ("id,1,2\n7,3,4\n", 1, 2, true),
             // A row that is named "word" is no header.
             ("word,0.5,2\nx,3,4\n", 2, 2, true),
+            ("userId,a,b\n7,1,2\n3,4,5\n", 2, 2, true),
+            ("date,a\n2020-01-01,1\n2020-01-02,2\n", 2, 1, true),
+            ("city,2019_avg,2020_avg\nx,3,4\n", 1, 2, true),
             ("Key,a,b\n1,3,4\n", 1, 2, true),
             ("image_id,0,1\n7,3,4\n", 1, 2, true),
             ("Unnamed: 0,x,y\n0,3,4\n", 1, 2, true),
             ("40 115,3\n7,4\n", 2, 1, true),
             ("a,b,c\n", 0, 3, false),
             ("a\n1\n", 1, 1, false),
-            ("x,NA,y\n7,3,4\n", 1, 3, false),
             ("cat,1\n\n\ndog,2\n", 2, 1, true),
         ] {
             let table = table(text);
@@ -370,6 +317,18 @@ mod tests {
             ",,\n1,2,3\n4,5,6\n",
             "NA,NA,NA\n1,2,3\n4,5,6\n",
             "None,2\nnull,3\n",
+            "cat,NA,NA\ndog,1,2\nowl,3,4\n",
+            "cat,,\ndog,1,2\nowl,3,4\n",
+            "cat,1.5x\ndog,1\nowl,3\n",
+            "cat,5%\ndog,1\nowl,3\n",
+            "1.0.0,2..5\n1,2\n3,4\n",
+            "1.x\n1\n2\n",
+            "<NA>,<NA>\n4,5\n6,7\n",
+            "cat;1,5\ndog;3,5\n",
+            "cat\t1,5\ndog\t3,5\n",
+            "5kg,2\n6kg,3\n",
+            "#N/A,2\n#REF!,3\n",
+            ",2019,2020\ncat,1,2\ndog,3,4\n",
         ] {
             let limits = Limits { budget: 1 << 20, keep: 1 << 20, observer: &() };
             let error = parse("x.csv", text.as_bytes(), Format::Csv, limits).unwrap_err();
@@ -388,7 +347,9 @@ mod tests {
             ("1000,2,3\n1001,6,7\n1002,6,7\n", &["first column counts up from 1000"]),
             ("1000,2,3\n1001,6,7\n1003,6,7\n", &[]),
             ("1,2\n2,3\n", &[]),
+            ("0,2\n1,4\n2,5\n", &["first column counts up from 0"]),
             ("id,a,b\n1,2,3\n2,6,7\n3,6,7\n", &[]),
+            ("name,2019,2020\ncat,1,2\ndog,3,4\n", &["begins as a header does"]),
         ] {
             let found = table(text).remarks;
             assert_eq!(found.len(), remarks.len(), "{text:?}: {found:?}");

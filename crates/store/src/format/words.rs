@@ -79,6 +79,12 @@ pub(crate) fn parse(file: &str, bytes: &[u8], format: Format, limits: Limits<'_>
             "the first line numbers the columns, but was taken as a word and its numbers: remove it if it is none";
         table.remarks.push(remark.to_owned());
     }
+    // Rows that were written without names are numbered from 0.
+    let is_number = |(row, name): (usize, &String)| name.parse::<f32>().is_ok() && *name != row.to_string();
+    if n > 1 && table.names.iter().flatten().enumerate().all(is_number) {
+        let remark = "every word is a number: if this is a table without words, save it as npy or csv";
+        table.remarks.push(remark.to_owned());
+    }
     refuse_repeated(table.names.as_deref().unwrap_or_default(), "line", header_lines + 1).map_err(bad)?;
     Ok(table)
 }
@@ -102,14 +108,16 @@ pub(crate) fn starts_with_counts(bytes: &[u8]) -> bool {
     end.is_some_and(|end| counts(start[..end].trim_ascii_end()).is_some())
 }
 
-/// Whether each of the first lines begins with a number that has a point or an exponent: no words, as in a table of numbers.
+/// Whether half of the first lines begin with a number that has a point or an exponent: no words, as in a table of numbers.
 pub(crate) fn is_table(bytes: &[u8]) -> bool {
     const LINES: usize = 100;
     let is_fraction = |field: &[u8]| number(field).is_some() && field.iter().any(|b| matches!(b, b'.' | b'e' | b'E'));
-    let mut lines = Lines { bytes, at: 0, number: 0 }.filter(|line| !line.text.is_empty()).take(LINES).peekable();
-    let begins_with_fraction =
-        |line: Line<'_>| fields(line.text).next().is_some_and(|field| is_fraction(&line.text[field]));
-    lines.peek().is_some() && lines.all(begins_with_fraction)
+    let (mut lines, mut fractions) = (0, 0);
+    for line in (Lines { bytes, at: 0, number: 0 }).filter(|line| !line.text.is_empty()).take(LINES) {
+        lines += 1;
+        fractions += usize::from(fields(line.text).next().is_some_and(|field| is_fraction(&line.text[field])));
+    }
+    lines > 0 && 2 * fractions >= lines
 }
 
 /// Two counts, of words and of dimensions.
@@ -244,7 +252,9 @@ mod tests {
         for (text, expected) in [
             ("1.25e-01 2.5e-01\n-3.0e+00 4.0e+00\n", true),
             ("0.5\t1\n", true),
-            ("1984 2.5\n0.5 1\n", false),
+            ("1984 2.5\n0.5 1\n", true),
+            ("nan 2.5\n0.5 1\n0.25 3\n", true),
+            ("cat 2.5\ndog 3\n0.5 1\n", false),
             ("0 1.5\n1 2.5\n", false),
             ("cat 1.5\n", false),
             ("", false),
@@ -255,9 +265,15 @@ mod tests {
 
     #[test]
     fn a_first_line_of_column_numbers_is_remarked() {
-        for (text, remarks) in
-            [("word 0 1\ncat 5 6\n", 1), ("word 1 2 3\ncat 5 6 7\n", 1), ("cat 0 2\n", 0), ("cat 1\n", 0)]
-        {
+        for (text, remarks) in [
+            ("word 0 1\ncat 5 6\n", 1),
+            ("word 1 2 3\ncat 5 6 7\n", 1),
+            ("cat 0 2\n", 0),
+            ("cat 1\n", 0),
+            ("0 5 6\n1 7 8\n", 0),
+            ("-1 7 3\n-2 0 3\n", 1),
+            ("7 5\ncat 1\n", 0),
+        ] {
             assert_eq!(table(text).unwrap().remarks.len(), remarks, "{text:?}");
         }
     }
