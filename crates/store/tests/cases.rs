@@ -253,6 +253,15 @@ fn rows_that_only_f64_tells_apart_are_counted() {
     assert_eq!((rounding.rounded_values, rounding.rows_made_equal), (1, Some(1)));
 }
 
+/// Words with which files of other formats begin are also words.
+#[test]
+fn headings_are_not_taken_for_signatures() {
+    for text in ["PAR1,PAR2\n1,2\n", "ARROW1,b\n1,2\n", "BZhx,b\n1,2\n"] {
+        let matrix = open_bytes("x.csv", text.as_bytes()).unwrap();
+        assert_eq!((matrix.n(), matrix.d()), (1, 2), "{text:?}");
+    }
+}
+
 #[test]
 fn text_keeps_to_its_budget() {
     let (_folder, path) = file("x.csv", "1,2\n".repeat(1000).as_bytes());
