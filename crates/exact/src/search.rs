@@ -160,8 +160,8 @@ impl<'a> Search<'a> {
     ///
     /// # Errors
     /// [`SearchError`] if the dimensions differ, a value is NaN or infinite, a row is zero under the cosine, the base has
-    /// too many rows or the lists too many places, the memory does not suffice, an exclusion does not fit, threads cannot be started, or the observer
-    /// cancels.
+    /// too many rows or the lists too many places, the memory does not suffice, an exclusion does not fit, threads cannot
+    /// be started, or the observer cancels.
     pub fn queries(self, base: &dyn Rows, queries: &dyn Rows) -> Result<Neighbours, SearchError> {
         if queries.d() != base.d() {
             return Err(SearchError::Dimensions { queries: queries.d(), base: base.d() });

@@ -8,6 +8,8 @@
 use std::collections::HashSet;
 use std::io::Read;
 
+use flate2::read::ZlibDecoder;
+
 use super::unpack::Packed;
 use super::{Container, Member};
 use crate::error::shown;
@@ -15,7 +17,6 @@ use crate::layout::ArrayHeader;
 use crate::matrix::Storage;
 use crate::open::{Limits, beginning};
 use crate::{ElementType, Fault, Format, StoreError};
-use flate2::read::ZlibDecoder;
 
 pub(crate) const SIGNATURE: &[u8] = b"MATLAB 5.0 MAT-file";
 
