@@ -60,6 +60,16 @@ fn results_of_many_pairs_are_refused() {
     assert!(run.stderr.starts_with("error: keeping the results of all pairs needs 122"), "{run:?}");
 }
 
+/// The stacks of 8 threads are a quarter of the limit. A pool of threads for each search, or for each pair, goes beyond it:
+/// a pool that is dropped does not wait for its threads to end.
+#[test]
+fn threads_are_started_once() {
+    let folder = Folder::new();
+    folder.write("layers.npy", npy("<f4", "(3, 100, 1)", &noise_bytes(300)));
+    let run = limited(&folder, "compare layers.npy::* -k 1 --permutations 1 --metric euclidean --threads 8");
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
+}
+
 fn noise_bytes(count: usize) -> Vec<u8> {
     noise(count, 3).iter().flat_map(|v| v.to_le_bytes()).collect()
 }

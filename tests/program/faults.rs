@@ -37,9 +37,10 @@ fn maps_input(maps: &str) -> bool {
     maps.lines().any(|l| l.ends_with("/x.npy"))
 }
 
-/// The search has its threads: the files were checked, and the outputs tried, before.
+/// The first thread sleeps while the others search: the files were checked, and the outputs tried, before.
 fn searches(status: &str) -> bool {
-    status.lines().any(|l| l.strip_prefix("Threads:").is_some_and(|n| n.trim() != "1"))
+    let value = |name| status.lines().find_map(|l| l.strip_prefix(name)).map(str::trim);
+    value("Threads:").is_some_and(|n| n != "1") && value("State:").is_some_and(|state| state.starts_with('S'))
 }
 
 fn end(mut child: Child) -> (Option<i32>, String) {
@@ -49,7 +50,7 @@ fn end(mut child: Child) -> (Option<i32>, String) {
     (status.code(), stderr)
 }
 
-/// Interrupts the child once its threads run: it ends in order and leaves nothing but x.npy.
+/// Interrupts the child while its threads work: it ends in order and leaves nothing but x.npy.
 fn interrupt(folder: &Folder, mut child: Child) {
     wait_until(&mut child, "status", |s| catches_sigint(s) && searches(s));
     let sent = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
@@ -70,6 +71,22 @@ fn interrupted_permutations_write_nothing() {
     folder.npy("x.npy", 2, &noise(2 * 500, 5));
     let child = folder.command("compare x.npy x.npy --permutations 4000000000 --per-row out.csv").start();
     interrupt(&folder, child);
+}
+
+/// No system has room for a stack of that size.
+#[test]
+fn threads_that_cannot_be_started_are_an_error() {
+    let folder = Folder::new();
+    folder.npy("x.npy", 2, &noise(12, 5));
+    for arguments in ["compare x.npy x.npy -k 2 --threads 3", "knn x.npy -k 2 --threads 3 -o out.npz"] {
+        let run = folder.command(arguments).env("RUST_MIN_STACK", "100000000000000000").finish();
+        run.fails_with(
+            71,
+            "error: cannot start 3 threads: Resource temporarily unavailable\n\
+             hint: start fewer with --threads N, or raise the limits on memory and threads (ulimit)",
+        );
+    }
+    assert_eq!(folder.names(), ["x.npy"]);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use mnno::measures::{self, MeasureError, Overlap};
 use mnno::store::output::{AtomicFile, WriteError, csv_cause};
 use mnno::{Exclude, Neighbours, Search};
+use rayon::ThreadPool;
 use serde::Serialize;
 
 use super::args::{Compare, Preset, SearchArgs, SelfRule, TieRule, spelled};
@@ -66,14 +67,11 @@ struct PairReport {
 }
 
 pub(crate) fn run(args: &Compare, interruption: &Interruption) -> Result<(), Failure> {
-    let self_rule = match args.preset {
-        Some(Preset::Collell2018) => SelfRule::Include,
-        None => args.self_rule,
-    };
-    let rule = match self_rule {
+    let rule = match self_rule(args) {
         SelfRule::Exclude => measures::SelfRule::Exclude,
         SelfRule::Include => measures::SelfRule::Include,
     };
+    let threads = searcher::start_threads(args.search.threads)?;
     let mut budget = Budget::new(args.input.memory);
     let options = inputs::open_options(&args.input, None);
     let inputs = inputs::open_checked(&args.files, &options, &mut budget, interruption)?;
@@ -94,7 +92,7 @@ pub(crate) fn run(args: &Compare, interruption: &Interruption) -> Result<(), Fai
     let (rows, dropped) = without_zero_rows(&paired, rows, args.search.metric, args.search.zero)?;
     let n = rows[0].as_ref().map_or(inputs[0].matrix.n(), Vec::len);
     budget.take(4 * rows.iter().flatten().map(Vec::len).sum::<usize>() as u64, "the list of rows to compare")?;
-    if n < 2 && self_rule == SelfRule::Exclude {
+    if n < 2 && self_rule(args) == SelfRule::Exclude {
         let left = counted(n, "row");
         return Err(Failure::usage(format!("{left} to compare: a row finds its neighbours among others")));
     }
@@ -102,12 +100,12 @@ pub(crate) fn run(args: &Compare, interruption: &Interruption) -> Result<(), Fai
 
     let mut lists = Vec::new();
     for (space, (input, rows)) in inputs.iter().zip(&rows).enumerate() {
-        let found = search(args, input, rows.as_deref(), self_rule, space, &budget, interruption)?;
+        let found = search(args, input, rows.as_deref(), space, &budget, &threads, interruption)?;
         budget.take(Neighbours::memory(n, args.k), "keeping the lists of all files")?;
         lists.push(found);
     }
-    let threads = searcher::threads(args.search.threads) as u64;
-    budget.take(n as u64 * BYTES_PER_PERMUTED_ROW * threads, "permuting the pairing")?;
+    let permuted_rows = (n * threads.current_num_threads()) as u64;
+    budget.take(permuted_rows * BYTES_PER_PERMUTED_ROW, "permuting the pairing")?;
     let pairs = (lists.len() * (lists.len() - 1) / 2) as u64;
     let counts = if args.per_row.is_some() { 4 * n as u64 } else { 0 };
     budget.take(pairs * (counts + 8 * args.k as u64 + BYTES_PER_PAIR), "keeping the results of all pairs")?;
@@ -115,7 +113,7 @@ pub(crate) fn run(args: &Compare, interruption: &Interruption) -> Result<(), Fai
     let mut results = Vec::new();
     for a in 0..lists.len() {
         for b in a + 1..lists.len() {
-            let (result, overlap) = compare_pair(args, &lists, a, b, rule, interruption)?;
+            let (result, overlap) = compare_pair(args, &lists, a, b, rule, &threads, interruption)?;
             results.push(result);
             overlaps.extend(args.per_row.is_some().then_some(overlap));
         }
@@ -139,7 +137,7 @@ pub(crate) fn run(args: &Compare, interruption: &Interruption) -> Result<(), Fai
     let report = Report {
         command: "compare",
         version: env!("CARGO_PKG_VERSION"),
-        conventions: conventions(args, self_rule),
+        conventions: conventions(args),
         inputs: input_reports,
         dropped_rows: dropped,
         results,
@@ -148,11 +146,18 @@ pub(crate) fn run(args: &Compare, interruption: &Interruption) -> Result<(), Fai
     if args.json { report::print_json(&report) } else { report::print(&text(&report, args)) }
 }
 
-fn conventions(args: &Compare, self_rule: SelfRule) -> Conventions {
+fn self_rule(args: &Compare) -> SelfRule {
+    match args.preset {
+        Some(Preset::Collell2018) => SelfRule::Include,
+        None => args.self_rule,
+    }
+}
+
+fn conventions(args: &Compare) -> Conventions {
     let SearchArgs { metric, ties, zero, seed, .. } = args.search;
     Conventions {
         metric: metric.name(),
-        self_rule: spelled(&self_rule),
+        self_rule: spelled(&self_rule(args)),
         ties: spelled(&ties),
         zero: spelled(&zero),
         preset: args.preset.as_ref().map(spelled),
@@ -176,15 +181,15 @@ fn search(
     args: &Compare,
     input: &Checked,
     keep: Option<&[u32]>,
-    self_rule: SelfRule,
     space: usize,
     budget: &Budget,
+    threads: &ThreadPool,
     interruption: &Interruption,
 ) -> Result<Neighbours, Failure> {
     let progress = Progress::new(input.name(), "million pairs", interruption);
-    let exclude = if self_rule == SelfRule::Exclude { Exclude::SameIndex } else { Exclude::None };
+    let exclude = if self_rule(args) == SelfRule::Exclude { Exclude::SameIndex } else { Exclude::None };
     let search = Search::new(args.search.metric, args.k).exclude(exclude).memory(budget.left()).observer(&progress);
-    let search = searcher::configure(search, &args.search, space as u64)?;
+    let search = searcher::configure(search, &args.search, space as u64, threads)?;
     inputs::with_rows(&input.matrix, keep, |rows| search.self_join(rows))
         .map_err(|e| inputs::search_failure(e, input.name(), input.name(), args.k, budget))
 }
@@ -195,15 +200,15 @@ fn compare_pair(
     a: usize,
     b: usize,
     rule: measures::SelfRule,
+    threads: &ThreadPool,
     interruption: &Interruption,
 ) -> Result<(PairReport, Overlap), Failure> {
     let overlap = measures::mnno(&lists[a], &lists[b]).map_err(|e| Failure::bad_data(e.to_string()))?;
     let (n, k) = (lists[a].n(), args.k);
     let progress = Progress::new(&format!("[{a}] and [{b}]"), "permutations", interruption);
-    let p = searcher::in_pool(args.search.threads, || {
-        measures::permutation_p(&lists[a], &lists[b], &overlap, args.permutations, args.search.seed, &progress)
-    })?
-    .map_err(|_| Failure::interrupted())?;
+    let permute =
+        || measures::permutation_p(&lists[a], &lists[b], &overlap, args.permutations, args.search.seed, &progress);
+    let p = threads.install(permute).map_err(|_| Failure::interrupted())?;
     drop(progress);
     let (low, high) = overlap.ci95();
     let report = PairReport {

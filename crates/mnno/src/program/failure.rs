@@ -8,6 +8,7 @@ pub(crate) mod code {
     pub(crate) const USAGE: u8 = 2;
     pub(crate) const BAD_DATA: u8 = 65;
     pub(crate) const CANNOT_OPEN: u8 = 66;
+    pub(crate) const SYSTEM: u8 = 71;
     pub(crate) const CANNOT_WRITE: u8 = 73;
     pub(crate) const CHANGED: u8 = 74;
     pub(crate) const INTERRUPTED: u8 = 130;

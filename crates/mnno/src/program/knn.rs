@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use mnno::store::output::{AtomicFile, Lists, list_paths, prepare_lists};
 use mnno::{Exclude, Metric, NO_NEIGHBOUR, Neighbours, Search};
+use rayon::ThreadPool;
 use serde::Serialize;
 
 use super::args::{Knn, SearchArgs, SelfRule, spelled};
@@ -56,6 +57,7 @@ pub(crate) fn run(args: &Knn, interruption: &Interruption) -> Result<(), Failure
     if args.k == 0 {
         return Err(Failure::usage("k is 0: a list needs at least one neighbour"));
     }
+    let threads = searcher::start_threads(args.search.threads)?;
     let mut files = vec![args.base.clone()];
     files.extend(args.queries.clone());
     let options = inputs::open_options(&args.input, args.labels.as_ref());
@@ -70,7 +72,7 @@ pub(crate) fn run(args: &Knn, interruption: &Interruption) -> Result<(), Failure
         AtomicFile::create(&path)?;
     }
     let (base, queries) = (&inputs[0], &inputs[inputs.len() - 1]);
-    let found = search(args, base, queries, &mut budget, interruption)?;
+    let found = search(args, base, queries, &mut budget, &threads, interruption)?;
 
     let lists = Lists {
         n: queries.matrix.n(),
@@ -137,6 +139,7 @@ fn search(
     base: &Checked,
     queries: &Checked,
     budget: &mut Budget,
+    threads: &ThreadPool,
     interruption: &Interruption,
 ) -> Result<Found, Failure> {
     let SearchArgs { metric, zero, .. } = args.search;
@@ -160,7 +163,7 @@ fn search(
     };
     let progress = Progress::new("search", "million pairs", interruption);
     let search = Search::new(metric, args.k).exclude(exclude).memory(budget.left()).observer(&progress);
-    let search = searcher::configure(search, &args.search, 0)?;
+    let search = searcher::configure(search, &args.search, 0, threads)?;
     let lists = inputs::with_rows(&base.matrix, keep_base.as_deref(), |b| {
         inputs::with_rows(&queries.matrix, keep_queries.as_deref(), |q| search.queries(b, q))
     })

@@ -23,7 +23,7 @@ impl Interruption {
     /// Installs the signal handlers.
     pub(crate) fn install() -> Result<Self, Failure> {
         let flag = Arc::new(AtomicBool::new(false));
-        let fail = |e| Failure::new(code::CHANGED, format!("cannot install the signal handlers: {e}"));
+        let fail = |e| Failure::new(code::SYSTEM, format!("cannot install the signal handlers: {e}"));
         for signal in [SIGINT, SIGTERM] {
             flag::register_conditional_shutdown(signal, i32::from(code::INTERRUPTED), Arc::clone(&flag))
                 .map_err(fail)?;

@@ -1,25 +1,41 @@
 //! What every command that searches does alike.
 
+use std::io;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
-use mnno::store::Matrix;
 use mnno::store::output::same_file;
+use mnno::store::{Matrix, plain};
 use mnno::{Kernels, Search, Threads, Ties};
+use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::args::{SearchArgs, TieRule};
 use super::failure::{Failure, code};
+use super::report::counted;
 
-/// Applies the tie rule (for file number `space`), threads and the SIMD tier that `MNNO_SIMD` names.
-pub(crate) fn configure<'a>(search: Search<'a>, args: &SearchArgs, space: u64) -> Result<Search<'a>, Failure> {
-    let search = search.ties(match args.ties {
+/// Starts the threads that the command line asks for. A command starts them once, for all that it does: a pool that is
+/// dropped does not wait for its threads, whose stacks would pile up.
+pub(crate) fn start_threads(asked: Option<NonZeroUsize>) -> Result<ThreadPool, Failure> {
+    let available = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    let count = asked.unwrap_or_else(available).get();
+    ThreadPoolBuilder::new().num_threads(count).build().map_err(|e| {
+        let cause = plain(&io::Error::other(e));
+        Failure::new(code::SYSTEM, format!("cannot start {}: {cause}", counted(count, "thread")))
+            .hint("start fewer with --threads N, or raise the limits on memory and threads (ulimit)")
+    })
+}
+
+/// Applies the tie rule (for file number `space`), the threads and the SIMD tier that `MNNO_SIMD` names.
+pub(crate) fn configure<'a>(
+    search: Search<'a>,
+    args: &SearchArgs,
+    space: u64,
+    threads: &'a ThreadPool,
+) -> Result<Search<'a>, Failure> {
+    let search = search.threads(Threads::Pool(threads)).ties(match args.ties {
         TieRule::LowerIndex => Ties::LowerIndex,
         TieRule::Random => Ties::Random { seed: args.seed, space },
     });
-    let search = match args.threads {
-        Some(count) => search.threads(Threads::Count(count)),
-        None => search,
-    };
     match std::env::var_os("MNNO_SIMD") {
         None => Ok(search),
         Some(name) => {
@@ -60,20 +76,4 @@ pub(crate) fn refuse_input_as_output<'a>(
         Some(input) => refuse("is the same file as the input", input),
         None => Ok(()),
     }
-}
-
-/// The number of threads that the command line asks for.
-pub(crate) fn threads(asked: Option<NonZeroUsize>) -> usize {
-    let available = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    asked.unwrap_or_else(available).get()
-}
-
-/// Runs `work` on as many threads as the command line asks for.
-pub(crate) fn in_pool<T: Send>(threads: Option<NonZeroUsize>, work: impl FnOnce() -> T + Send) -> Result<T, Failure> {
-    let mut pool = rayon::ThreadPoolBuilder::new();
-    if let Some(count) = threads {
-        pool = pool.num_threads(count.get());
-    }
-    let pool = pool.build().map_err(|e| Failure::new(code::CHANGED, format!("cannot start threads: {e}")))?;
-    Ok(pool.install(work))
 }
