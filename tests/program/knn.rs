@@ -75,6 +75,25 @@ fn self_is_included_on_request_and_distance_is_one_minus_similarity() {
         .fails_with(2, "error: --distance turns cosine similarities into distances; the metric is ip");
 }
 
+/// The filter only proposes: the lists are the same bytes, and how each search was done is said on request.
+#[test]
+fn filters_change_no_byte_and_are_named_on_request() {
+    let folder = Folder::new();
+    folder.npy("x.npy", 5, &noise(5 * 300, 4));
+    let quiet = folder.run("knn x.npy -o out.npz");
+    assert_eq!((quiet.code, quiet.stderr.as_str()), (Some(0), ""));
+    let lists = fs::read(folder.path("out.npz")).unwrap();
+    for filter in ["auto", "bf16", "int8", "f32"] {
+        let run = folder.run(&format!("knn x.npy -o out.npz --filter {filter} --verbose"));
+        assert_eq!((run.code, &run.stdout), (Some(0), &quiet.stdout), "{filter}: {run:?}");
+        assert!(run.stderr.starts_with("note: search: ") && run.stderr.lines().count() == 1, "{filter}: {run:?}");
+        assert!(filter == "auto" || run.stderr.contains(filter), "{run:?}");
+        assert!(fs::read(folder.path("out.npz")).unwrap() == lists, "{filter}");
+    }
+    let run = folder.run("compare x.npy x.npy --filter f32 --verbose");
+    assert_eq!((run.code, run.stderr.matches("note: x.npy: ").count()), (Some(0), 2), "{run:?}");
+}
+
 #[test]
 fn queries_ask_another_base() {
     let folder = line();

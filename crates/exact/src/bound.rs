@@ -1,165 +1,178 @@
-//! The certificate: how far an approximate product can be from the canonical score.
+//! The certificate: how far an estimate can be from the canonical score.
 //!
 //! # Setting
 //!
-//! Write `u = 2^-24` and `w = 2^-53` for the unit roundoffs of f32 and f64, `Nx`, `Ny` for the norms of a query `x` and a
-//! base row `y` of `d` values, and `x^`, `y^` for the rows that the product reads: each divided by its norm in f64, then
-//! rounded to f32. `c` is the f32 product of `x^` and `y^`. The claim is
+//! Let `x` be a query, `y` a base row, `d` values each. `u = 2^-24` and `e = 2^-53` are the unit roundoffs of f32 and f64,
+//! `gamma_m = m u / (1 - m u)` (Higham, *Accuracy and Stability of Numerical Algorithms*, 2nd ed., section 3.1). `p(x)` is
+//! `x` times a power of two `s`, under the cosine also divided by its norm. `c` is any vector, the *centre*; `a = p(x) - c`
+//! and `b = p(y) - c` are what is rounded to `a~` and `b~`, with `r_a = |a - a~|` and `n_a = |a~|`. Neither `s` nor `c` need
+//! be good, since nothing below depends on how they were found.
 //!
-//! `|x.y / (Nx Ny) - c| <= eps`, `eps = m u / (1 - m u)`, `m = d + 16`, for `m <= 2^20`.
+//! The filter ranks by a score that differs from the canonical one by a factor and a shift that is constant for a query:
 //!
-//! # Derivation
+//! | metric | score | canonical score turned so that larger is nearer | shift |
+//! |---|---|---|---|
+//! | cosine, ip | `a.b + c.b` | `(a.b + c.b + a.c + c.c) / s^2` | `-(a.c + c.c)` |
+//! | euclidean | `a.b - b.b / 2` | `(2 a.b - b.b - a.a) / s^2` | `a.a / 2` |
 //!
-//! *Rounding the rows.* `x^_j = (x_j / Nx)(1 + a_j) + b_j`. The reciprocal of the computed norm has a relative error of at
-//! most `(d/16 + 5) w`, below `2^-10 u` for the `d` allowed, so `|a_j| <= (1 + 2^-9) u`; `|b_j| <= 2^-126` covers results
-//! below the normal range of f32, even if the CPU flushes them to zero. With Cauchy-Schwarz, `sum |x_j y_j| <= Nx Ny`, the
-//! product of the rounded rows differs from `x.y / (Nx Ny)` by at most `2.01 u + 3 d 2^-126`.
+//! so that the score is `a.b + t` with a term `t` of the base row alone, and a canonical score `g` is worth
+//! `factor g + shift`, with `factor` `s^2`, and `s^2 / 2` for distances.
 //!
-//! *The product.* It sums `d` products in an order that we do not know, each product rounded or fused with its addition.
-//! On its way to the result a term passes at most `d` roundings, and possibly one with the scale 1, which is exact; so the
-//! error is at most `gamma_d sum |x^_j y^_j|` with `gamma_m = m u / (1 - m u)` (Higham, *Accuracy and Stability of
-//! Numerical Algorithms*, 2nd ed., section 3.1), plus `2 d 2^-126` for products and sums below the normal range,
-//! flushed or not. `sum |x^_j y^_j| <= (1 + 3 u)^2` once more by Cauchy-Schwarz.
+//! # The estimate
 //!
-//! *Sum.* `gamma_d (1 + 7 u) + 2.01 u + 2^-100 < gamma_d + 4 u <= gamma_(d+16)`, since `gamma_a + gamma_b <= gamma_(a+b)`.
-//! The 12 u left over pay for the rounding of `eps` itself.
+//! `|a.b - a~.b~| <= |a| r_b + r_a |b~|` and `|a| <= n_a + r_a`. The kernels compute `a~.b~` as `P`:
 //!
-//! # From products to scores
+//! - int8: the sum is exact in i32 for `d <= 133,152`; its conversion to f32 and the two multiplications with the steps round
+//!   three times, so `|P - a~.b~| <= gamma_3 n_a n_b`.
+//! - bf16 and f32: the terms are summed in some order, each product exact (bf16), rounded, or fused with an addition. Whatever
+//!   the order, a term passes at most one rounding per term of the sum, padding included, so that by Cauchy-Schwarz
+//!   `|P - a~.b~| <= gamma_m n_a n_b` with `m = d' + 1`, `d'` the padded width.
 //!
-//! With `g` the canonical score turned so that larger is nearer, and a shift that is constant for a query, the scan tests
-//! `scale_x * weight_y * (c + eps) + offset_y < threshold`:
+//! The scan adds `t` in f32, or compares `P` with a rounded difference, which decides the same or lets more through: rounding
+//! is monotone. With `E = (n_a + r_a) r_b + (r_a + gamma n_a) n_b` the score is within `E + u |t|` of the estimate for
+//! `gamma = gamma_(d' + 24)`, where `gamma_m + 4 u <= gamma_(m+4)` takes care of the addition's share of `P`.
 //!
-//! | metric | shifted g | scale | weight | offset |
-//! |---|---|---|---|---|
-//! | cosine | `g` | 1 | 1 | 0 |
-//! | ip | `g` | `Nx` | `Ny` | 0 |
-//! | euclidean | `g + Nx^2` | `2 Nx` | `Ny` | `-Ny^2` |
+//! `t` is stored rounded up by `4 u |t|`, twice what its own rounding and the addition can lose, so that `estimate + E` bounds
+//! the score from above; for the bound from below the scan takes `8 u (|estimate| + |t|)` off `estimate - E` (`below` in
+//! the scan), which also pays for the rounding of the difference.
 //!
-//! All of this is f64. What it rounds, and what the canonical score itself is off from the real number, is at most
-//! `slack = (d + 32) 2 w S` with `S = 1`, `Nx Nmax` and `(Nx + Nmax)^2`, `Nmax` the largest norm of the tile: the
-//! canonical sums pass `d/8 + 4` roundings per term (a product of two f32 is exact in f64; difference and square of
-//! the distance add 4), squared norms as many, and the scan six. The clamp of the cosine only brings it nearer.
-//! The shift of a threshold is one more rounding, relative to the result, taken off where it is made
-//! ([`QueryBound::threshold`]). A threshold that is NaN or minus infinity lets everything through, and so does
-//! an `eps` that is infinite.
+//! `E` itself is evaluated in f32 from four factors, each rounded up and enlarged by `32 u`, for three roundings.
 //!
-//! So a row whose upper bound lies below the threshold has a canonical score strictly worse than that of `k + 1` others.
+//! *Below the normal range.* The kernels and an embedding program's settings may take numbers below `2^-126` for zero. A
+//! number that is stored is zero or normal (bf16), or else its loss is below `2^-126` per value. There are at most `2 d + 3`
+//! such losses on the way to an estimate, `2^-104` together for the `d <= 2^20` allowed. `2^-50` is added to every factor of
+//! `E`, and with it `2^-99` to `E`.
+//!
+//! *Above.* Rows with a norm above `10^18` in units of the space are stored as zero with `r = inf`: they always survive,
+//! and as queries let everything survive. All other products and terms stay below `10^37`.
+//!
+//! # From scores to thresholds
+//!
+//! All that is left is f64: `p`, `a` and `b` as computed, `t`, the shift, the threshold, and the canonical score, which is
+//! itself off from the real number. Let `S = (|a| + 2 |c|) (|b| + 2 |c|)`, and for distances `(|a| + |b|)^2`.
+//!
+//! - The canonical dot product passes `d / 8 + 4` roundings per term (a product of two f32 is exact in f64), at most
+//!   `(d / 8 + 4) e |p(x)| |p(y)| <= (d / 8 + 4) e S`; the cosine's norms, root and division add as much. The distance is a
+//!   sum of `d` squares of rounded differences: `(d / 8 + 7) e |a - b|^2`. The clamp of the cosine only brings it nearer.
+//! - Each value of `a` is off by `e |a_j|`, and under the cosine by `(d / 16 + 6) e |p_j|` more: `2 (d / 16 + 7) e S` in a
+//!   product of two.
+//! - `t`, the shift and `a.a` are sums of `d` products, off by `(d + 2) e` of `|c| |b|`, `|c| |a|`, `|c|^2`, `|b|^2` or
+//!   `|a|^2`, each at most `S`.
+//! - The threshold adds three numbers that are at most `2 S` each.
+//!
+//! Together less than `(3.5 d + 60) e S`; `slack = (d + 32) 8 e S` is what is used, with the largest `|b|` of the panel.
+//!
+//! So a row whose upper bound lies below `factor g + shift - slack`, rounded down, has a canonical score worse than `g`. And if
+//! `k + 1` rows have a lower bound of at least `l`, each has a canonical score worth `l - slack`, and a row whose upper bound
+//! lies below `l - 2 slack` a worse one than all of them. Equal scores survive either way, for the tie rule to order.
+
+use mnno_simd::{Element, Quantised};
 
 use crate::Metric;
+use crate::space::Space;
 
 /// Beyond this the derivation does not hold, and every row is scored canonically.
 const MAX_TERMS: usize = 1 << 20;
+/// Products of this many int8 values are exact in i32.
+const MAX_INT8: usize = (i32::MAX / (127 * 127)) as usize;
+/// Added to every factor of an error: it covers what falls below the normal range of f32.
+pub(crate) const LEAST: f32 = 1.0 / (1u64 << 50) as f32;
 
-/// The largest distance between a normalised product in f32 and the real one, for rows of `d` values.
-pub(crate) fn product_error(d: usize) -> f64 {
-    let m = d.saturating_add(16);
-    if m > MAX_TERMS {
-        return f64::INFINITY;
-    }
-    let mu = m as f64 / f64::from(1u32 << 24);
+/// The largest relative error of a product of rows of `d` values, and of its way to an estimate.
+pub(crate) fn product_error(element: Element, d: usize) -> f64 {
+    let terms = match element {
+        Element::Int8 if d <= MAX_INT8 => 0,
+        Element::Bf16 | Element::Float32 if d <= MAX_TERMS => d.next_multiple_of(32),
+        _ => return f64::INFINITY,
+    };
+    let mu = (terms + 24) as f64 / f64::from(1u32 << 24);
     mu / (1.0 - mu)
 }
 
-/// What turns the products of one query with a tile into bounds.
+/// What a packed row contributes to estimates, bounds and thresholds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Terms {
+    pub(crate) offset: f32,
+    pub(crate) residual: f32,
+    pub(crate) norm: f32,
+    pub(crate) on_residual: f32,
+    pub(crate) on_norm: f32,
+    pub(crate) shift: f64,
+    pub(crate) size: f64,
+}
+
+impl Terms {
+    pub(crate) fn new(row: Quantised, space: &Space) -> Self {
+        let length = row.squared_norm.sqrt();
+        let (offset, shift, size) = match space.metric {
+            Metric::Cosine | Metric::InnerProduct => (
+                row.with_centre,
+                -(row.with_centre + space.centre_norm * space.centre_norm),
+                length + 2.0 * space.centre_norm,
+            ),
+            Metric::Euclidean | Metric::SquaredEuclidean => (-0.5 * row.squared_norm, 0.5 * row.squared_norm, length),
+        };
+        let unbounded = !row.residual.is_finite();
+        Self {
+            offset: if unbounded { 0.0 } else { up(offset + offset.abs() * (4.0 * UNIT)) },
+            residual: inflated(row.residual),
+            norm: inflated(row.norm),
+            on_residual: inflated(row.norm + row.residual),
+            on_norm: inflated(row.residual + space.product_error * row.norm),
+            shift,
+            size,
+        }
+    }
+}
+
+/// The unit roundoff of f32.
+const UNIT: f64 = 1.0 / (1u64 << 24) as f64;
+
+/// A little above `value`, which is not negative: what the f32 arithmetic of the scan may lose.
+fn inflated(value: f64) -> f32 {
+    up(value * (1.0 + 32.0 * UNIT) + f64::from(LEAST))
+}
+
+/// The least f32 that is not below `value`.
+fn up(value: f64) -> f32 {
+    let near = value as f32;
+    if f64::from(near) < value { near.next_up() } else { near }
+}
+
+/// The greatest f32 that is not above `value`.
+fn down(value: f64) -> f32 {
+    -up(-value)
+}
+
+/// What turns scores of one query against some base rows into thresholds of the scan.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct QueryBound {
-    /// Multiplier of `weight * (product + eps)`.
-    pub(crate) scale: f64,
-    /// Shift of the turned score.
+    metric: Metric,
+    factor: f64,
     shift: f64,
-    /// What f64 rounding may add, over the tile.
     slack: f64,
 }
 
 impl QueryBound {
-    /// For a query of squared norm `qq` against a tile whose largest norm is `norm_max`.
-    pub(crate) fn new(metric: Metric, d: usize, qq: f64, norm_max: f64) -> Self {
-        let nx = qq.sqrt();
-        let roundoff = (d as f64 + 32.0) * f64::EPSILON;
-        let (scale, shift, size) = match metric {
-            Metric::Cosine => (1.0, 0.0, 1.0),
-            Metric::InnerProduct => (nx, 0.0, nx * norm_max),
-            Metric::Euclidean | Metric::SquaredEuclidean => (2.0 * nx, qq, (nx + norm_max) * (nx + norm_max)),
+    /// For a query with this shift and size, against base rows of size `largest` at most.
+    pub(crate) fn new(space: &Space, shift: f64, size: f64, largest: f64) -> Self {
+        let square = space.scale * space.scale;
+        let roundoff = (space.centre.len() as f64 + 32.0) * 4.0 * f64::EPSILON;
+        let (factor, slack) = match space.metric {
+            Metric::Cosine => (1.0, size * largest),
+            Metric::InnerProduct => (square, size * largest),
+            Metric::Euclidean | Metric::SquaredEuclidean => (0.5 * square, (size + largest) * (size + largest)),
         };
-        Self { scale, shift, slack: roundoff * size }
+        Self { metric: space.metric, factor, shift, slack: roundoff * slack }
     }
 
-    /// The scan's threshold for "may reach the turned score `goodness`".
-    pub(crate) fn threshold(&self, goodness: f64) -> f64 {
-        let shifted = self.shift + goodness;
-        shifted - (shifted.abs() * (2.0 * f64::EPSILON) + self.slack)
+    /// What an upper bound must reach for the row to reach the canonical score `score`.
+    pub(crate) fn threshold(&self, score: f64) -> f32 {
+        down(self.metric.goodness(score) * self.factor + self.shift - self.slack)
     }
 
-    /// The scan's threshold for "may reach what the row with this lower estimate reaches at least", where `lower` is
-    /// `scale * weight * (product - eps) + offset`.
-    pub(crate) fn threshold_from_lower(&self, lower: f64) -> f64 {
-        lower - (lower.abs() * (2.0 * f64::EPSILON) + 2.0 * self.slack)
-    }
-}
-
-/// Per-row weight and offset of the scan for a base row of squared norm `bb`.
-pub(crate) fn weight_and_offset(metric: Metric, bb: f64) -> (f64, f64) {
-    match metric {
-        Metric::Cosine => (1.0, 0.0),
-        Metric::InnerProduct => (bb.sqrt(), 0.0),
-        Metric::Euclidean | Metric::SquaredEuclidean => (bb.sqrt(), -bb),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use mnno_simd::Kernels;
-
-    use super::*;
-    use crate::RowBlock;
-    use crate::pack::unit_rows;
-
-    /// Rows of every magnitude from the subnormal to the largest, with and without cancellation.
-    fn rows(d: usize) -> Vec<Vec<f32>> {
-        let mut state = d as u64;
-        let mut next = || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (state >> 40) as f32 / (1u64 << 23) as f32 - 1.0
-        };
-        let mut rows = Vec::new();
-        for scale in [1e-42f32, 1e-30, 1.0, 1e30] {
-            rows.push((0..d).map(|_| scale * next()).collect());
-            rows.push((0..d).map(|j| scale * (if j % 2 == 0 { 1.0 } else { -1.0 } + 1e-6 * next())).collect());
-            rows.push((0..d).map(|_| scale * (1.0 + 1e-6 * next())).collect());
-            rows.push((0..d).map(|j| if j == d / 2 { scale } else { 1e-45 * next() }).collect());
-        }
-        rows
-    }
-
-    /// Sequential f32 sums, the worst of all orders, stay within the bound of the canonical cosine.
-    #[test]
-    fn products_of_unit_rows_stay_within_the_bound() {
-        let kernels = Kernels::detect();
-        let mut largest = 0f64;
-        for d in [1, 2, 3, 17, 100, 1000, 10_000] {
-            let unit = |row: &[f32]| {
-                let mut unit = vec![0.0; d];
-                unit_rows(RowBlock::new(row, 1, d, d), &[kernels.dot(row, row)], d, &mut unit);
-                unit
-            };
-            let rows = rows(d);
-            for x in rows.iter().filter(|r| kernels.dot(r, r) > 0.0) {
-                for y in rows.iter().filter(|r| kernels.dot(r, r) > 0.0) {
-                    let product = unit(x).iter().zip(unit(y)).fold(0f32, |sum, (a, b)| sum + a * b);
-                    let cosine = kernels.dot(x, y) / (kernels.dot(x, x) * kernels.dot(y, y)).sqrt();
-                    let share = (f64::from(product) - cosine).abs() / product_error(d);
-                    assert!(share <= 1.0, "d {d}: {product} against {cosine}, {share} of the bound");
-                    largest = largest.max(share);
-                }
-            }
-        }
-        assert!(largest > 0.02, "the bound is {} times what was seen", 1.0 / largest);
-    }
-
-    #[test]
-    fn rows_too_wide_for_the_derivation_have_no_bound() {
-        assert!(product_error(MAX_TERMS - 16) < 0.07);
-        assert_eq!(product_error(MAX_TERMS - 15), f64::INFINITY);
-        assert_eq!(product_error(usize::MAX), f64::INFINITY);
+    /// What an upper bound must reach for the row to reach the score of a row with this lower bound.
+    pub(crate) fn threshold_from_lower(&self, lower: f32) -> f32 {
+        down(f64::from(lower) - 2.0 * self.slack)
     }
 }

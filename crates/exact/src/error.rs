@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::{Filter, Tier};
+
 /// Which of the two matrices an error speaks of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
@@ -74,6 +76,14 @@ pub enum SearchError {
         /// Bytes allowed.
         budget: u64,
     },
+    /// The kernels have no products of this precision.
+    #[error("the SIMD tier {tier} has no {filter} filter")]
+    Filter {
+        /// The filter that was asked for.
+        filter: Filter,
+        /// The tier of the kernels.
+        tier: Tier,
+    },
     /// An exclusion does not fit the matrices.
     #[error("{what}: {given} entries for {rows} rows")]
     ExcludeLength {
@@ -90,4 +100,18 @@ pub enum SearchError {
     /// The observer asked to stop.
     #[error("interrupted")]
     Interrupted,
+}
+
+impl SearchError {
+    /// The same of other rows: those of the base, and of the queries if they are the base's, are `number(row)`.
+    pub(crate) fn renumbered(self, number: impl Fn(usize) -> usize, queries_too: bool) -> Self {
+        let number = |side, row| if side == Side::Base || queries_too { number(row) } else { row };
+        match self {
+            Self::NonFinite { side, row, column, value } => {
+                Self::NonFinite { side, row: number(side, row), column, value }
+            }
+            Self::ZeroVector { side, row } => Self::ZeroVector { side, row: number(side, row) },
+            other => other,
+        }
+    }
 }

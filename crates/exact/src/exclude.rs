@@ -1,5 +1,7 @@
 //! Which base rows are no candidates for a query.
 
+use std::collections::HashMap;
+
 use crate::SearchError;
 
 /// Candidates left out of a search: by identity, never by dropping a column of the answer.
@@ -31,6 +33,27 @@ impl Exclude<'_> {
             Self::Groups { queries, base } => {
                 queries[query].iter().any(|group| base[base_row as usize].contains(group))
             }
+        }
+    }
+
+    /// The number of base rows of each group, where groups are excluded.
+    pub(crate) fn group_sizes(&self) -> HashMap<u32, usize> {
+        let mut sizes = HashMap::new();
+        if let Self::Groups { base, .. } = self {
+            for group in base.iter().flatten() {
+                *sizes.entry(*group).or_default() += 1;
+            }
+        }
+        sizes
+    }
+
+    /// At least as many as the base rows that are no candidates for `query`.
+    pub(crate) fn at_most(&self, query: usize, group_sizes: &HashMap<u32, usize>) -> usize {
+        match self {
+            Self::None => 0,
+            Self::SameIndex => 1,
+            Self::Ids(ids) => ids[query].len(),
+            Self::Groups { queries, .. } => queries[query].iter().filter_map(|group| group_sizes.get(group)).sum(),
         }
     }
 

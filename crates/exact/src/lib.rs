@@ -16,19 +16,26 @@
 #![forbid(unsafe_code)]
 
 mod bound;
+mod equal;
 mod error;
 mod exclude;
+mod filter;
+mod list;
 mod metric;
 mod neighbours;
 mod pack;
+mod panel;
 mod rows;
+mod schedule;
 mod search;
-mod tile;
+mod space;
+mod sweep;
 mod tiles;
 mod top_k;
 
 pub use error::{SearchError, Side};
 pub use exclude::Exclude;
+pub use filter::{Filter, UnknownFilter};
 pub use metric::{Metric, UnknownMetric};
 pub use mnno_simd::{Kernels, Tier, UnavailableTier};
 pub use neighbours::{NO_NEIGHBOUR, Neighbours};

@@ -1,6 +1,6 @@
 //! The lists a search returns.
 
-use crate::Metric;
+use crate::{Metric, TopK};
 
 /// The index that fills a place for which there was no candidate.
 pub const NO_NEIGHBOUR: u32 = u32::MAX;
@@ -31,6 +31,25 @@ impl Neighbours {
         assert_eq!(scores.len(), n * k, "scores are [n, k]");
         assert_eq!(next.len(), n, "next is [n]");
         Self { metric, n, k, indices, scores, next }
+    }
+
+    /// Lists of `k` places from the best of each query.
+    pub(crate) fn collect(best: Vec<TopK>, metric: Metric, k: usize) -> Self {
+        let (n, worst) = (best.len(), metric.worst());
+        let mut indices = vec![NO_NEIGHBOUR; n * k];
+        let mut scores = vec![worst; n * k];
+        let mut next = vec![worst; n];
+        for (i, list) in best.into_iter().enumerate() {
+            for (place, (index, score)) in list.ranked().enumerate() {
+                if place < k {
+                    indices[i * k + place] = index;
+                    scores[i * k + place] = score;
+                } else {
+                    next[i] = score;
+                }
+            }
+        }
+        Self::from_parts(metric, n, k, indices, scores, next)
     }
 
     /// Bytes of memory that `n` lists of `k` places take.

@@ -1,98 +1,292 @@
-//! Rows made ready for the block product: unit length, f32, packed without gaps.
+//! Rows made ready for the filter: operands of block products, and what turns products into bounds.
 
-use mnno_simd::Kernels;
-use rayon::prelude::*;
+use std::ops::Range;
 
-use crate::error::Side;
-use crate::{Metric, RowBlock, Rows, SearchError};
+use mnno_simd::{Frame, GROUP, Kernels, Operand, Quantised, Side, TILE, Tile};
 
-/// Rows per task when a panel is packed in parallel.
-pub(crate) const PACK_ROWS: usize = 256;
+use crate::bound::{self, Terms};
+use crate::error::Side as Which;
+use crate::space::Space;
+use crate::{Metric, Rows, SearchError};
 
-/// `dot(x, x)` of each row of a block, with the checks that make every score defined. `first` is the number of the
-/// block's first row, for messages.
-pub(crate) fn squared_norms(
-    block: RowBlock<'_>,
-    first: usize,
-    metric: Metric,
-    kernels: Kernels,
-    side: Side,
-    out: &mut [f64],
-) -> Result<(), SearchError> {
-    for (i, norm) in out.iter_mut().enumerate() {
-        let row = block.row(i);
-        *norm = kernels.dot(row, row);
-        // The squares of finite f32 values cannot overflow f64, so only a bad value makes the sum bad.
-        if !norm.is_finite()
-            && let Some(column) = row.iter().position(|v| !v.is_finite())
-        {
-            return Err(SearchError::NonFinite { side, row: first + i, column, value: row[column] });
-        }
-        if *norm == 0.0 && metric == Metric::Cosine {
-            return Err(SearchError::ZeroVector { side, row: first + i });
-        }
+/// Rows read at a time while packing.
+pub(crate) const PACK_ROWS: usize = 64;
+/// Tiles of a row that are multiplied in one go: 32 rows of them and as many columns stay in the first-level cache.
+const SLAB: usize = 12;
+
+/// `dot(x, x)` of a row, with the checks that make every score defined. `i` is its number, for messages.
+fn squared_norm(row: &[f32], i: usize, metric: Metric, kernels: Kernels, side: Which) -> Result<f64, SearchError> {
+    let norm = kernels.dot(row, row);
+    // The squares of finite f32 values cannot overflow f64, so only a bad value makes the sum bad.
+    if !norm.is_finite()
+        && let Some(column) = row.iter().position(|v| !v.is_finite())
+    {
+        return Err(SearchError::NonFinite { side, row: i, column, value: row[column] });
     }
-    Ok(())
+    if norm == 0.0 && metric == Metric::Cosine {
+        return Err(SearchError::ZeroVector { side, row: i });
+    }
+    Ok(norm)
 }
 
-/// Writes the rows of `block` into `out`, `[n, d]` without gaps, each divided by its norm; a zero row stays zero.
-pub(crate) fn unit_rows(block: RowBlock<'_>, squared_norms: &[f64], d: usize, out: &mut [f32]) {
-    if d == 0 {
-        return;
-    }
-    for (i, (unit, &norm)) in out.chunks_exact_mut(d).zip(squared_norms).enumerate() {
-        let inverse = if norm > 0.0 { 1.0 / norm.sqrt() } else { 0.0 };
-        for (u, &x) in unit.iter_mut().zip(block.row(i)) {
-            *u = (f64::from(x) * inverse) as f32;
-        }
-    }
+/// How packed rows are meant to be multiplied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// As rows of a block product: the queries.
+    Rows,
+    /// As columns: the base.
+    Columns,
 }
 
-/// A run of base rows that all threads search at the same time.
+/// Up to [`crate::Tiles::block`] rows, packed and padded to whole groups.
+///
+/// The tiles are cut into slabs of some tiles per row: `[slab][16 rows][tile of the slab]`. Where the kernels want
+/// operands interleaved, they are one matrix `[word][row]`.
 #[derive(Debug)]
-pub(crate) struct Panel {
+pub(crate) struct Block {
     /// Number of the first row.
     pub(crate) first: usize,
-    /// Unit rows, `[n, d]`.
-    pub(crate) unit: Vec<f32>,
-    /// `dot(b, b)` of each row.
+    /// Rows, without padding.
+    pub(crate) n: usize,
+    depth: usize,
+    interleaved: bool,
+    tiles: Vec<Tile>,
+    step: Vec<f32>,
+    offset: Vec<f32>,
+    residual: Vec<f32>,
+    norm: Vec<f32>,
+    on_residual: Vec<f32>,
+    on_norm: Vec<f32>,
+    group_residual: Vec<f32>,
+    group_norm: Vec<f32>,
+    /// `dot(x, x)` of each row.
     pub(crate) squared_norms: Vec<f64>,
-    /// Weight of each row in the scan.
-    pub(crate) weights: Vec<f64>,
-    /// Offset of each row in the scan.
-    pub(crate) offsets: Vec<f64>,
+    /// What the scores of each row are shifted by when it asks, see [`crate::bound`].
+    pub(crate) shifts: Vec<f64>,
+    /// What the rounding of f64 is relative to, for each row.
+    pub(crate) sizes: Vec<f64>,
+    /// The largest size of a row whose score can be bounded.
+    pub(crate) largest_size: f64,
 }
 
-impl Panel {
+/// Buffers for packing on one thread.
+#[derive(Debug, Default)]
+pub(crate) struct Scratch {
+    rows: Vec<f32>,
+    centred: Vec<f64>,
+    words: Vec<u32>,
+}
+
+/// Tiles per slab: slabs are as equal as can be.
+fn slab(depth: usize) -> usize {
+    depth.div_ceil(depth.div_ceil(SLAB).max(1))
+}
+
+impl Block {
     pub(crate) fn new() -> Self {
-        Self { first: 0, unit: Vec::new(), squared_norms: Vec::new(), weights: Vec::new(), offsets: Vec::new() }
+        Self {
+            first: 0,
+            n: 0,
+            depth: 0,
+            interleaved: false,
+            tiles: Vec::new(),
+            step: Vec::new(),
+            offset: Vec::new(),
+            residual: Vec::new(),
+            norm: Vec::new(),
+            on_residual: Vec::new(),
+            on_norm: Vec::new(),
+            group_residual: Vec::new(),
+            group_norm: Vec::new(),
+            squared_norms: Vec::new(),
+            shifts: Vec::new(),
+            sizes: Vec::new(),
+            largest_size: 0.0,
+        }
     }
 
-    /// Fills the panel with rows `rows` of `base`, on the current thread pool.
+    /// Packs rows `range` of `rows`.
     pub(crate) fn fill(
         &mut self,
-        base: &dyn Rows,
-        rows: std::ops::Range<usize>,
-        metric: Metric,
-        kernels: Kernels,
+        rows: &dyn Rows,
+        range: Range<usize>,
+        which: Which,
+        role: Role,
+        space: &Space,
+        scratch: &mut Scratch,
     ) -> Result<(), SearchError> {
-        let (n, d) = (rows.len(), base.d());
-        self.first = rows.start;
-        self.unit.resize(n * d, 0.0);
-        self.squared_norms.resize(n, 0.0);
-        self.unit
-            .par_chunks_mut((PACK_ROWS * d).max(1))
-            .zip(self.squared_norms.par_chunks_mut(PACK_ROWS))
-            .enumerate()
-            .try_for_each_init(Vec::new, |scratch, (task, (unit, norms))| {
-                let first = rows.start + task * PACK_ROWS;
-                let block = base.block(first..first + norms.len(), scratch);
-                squared_norms(block, first, metric, kernels, Side::Base, norms)?;
-                unit_rows(block, norms, d, unit);
-                Ok(())
-            })?;
-        let bounds = self.squared_norms.iter().map(|&bb| crate::bound::weight_and_offset(metric, bb));
-        (self.weights, self.offsets) = bounds.unzip();
+        self.reset(range.start, range.len(), space);
+        let words = self.depth * TILE;
+        let Scratch { rows: rows_scratch, centred, words: sixteen_rows } = scratch;
+        sixteen_rows.resize(TILE * words, 0);
+        for begin in (0..self.padded()).step_by(PACK_ROWS) {
+            let end = (begin + PACK_ROWS).min(self.n).max(begin);
+            let block = rows.block(range.start + begin..range.start + end, rows_scratch);
+            for first in (begin..(begin + PACK_ROWS).min(self.padded())).step_by(TILE) {
+                for i in first..first + TILE {
+                    let row_words = &mut sixteen_rows[(i - first) * words..(i - first + 1) * words];
+                    if i >= self.n {
+                        row_words.fill(0);
+                        continue;
+                    }
+                    let row = block.row(i - begin);
+                    let squared_norm = squared_norm(row, range.start + i, space.metric, space.kernels, which)?;
+                    let frame = Frame { factor: space.factor(squared_norm), centre: &space.centre };
+                    let quantised = space.kernels.quantise(space.element, row, frame, row_words, centred);
+                    self.set(i, squared_norm, quantised, space);
+                }
+                self.store(first / TILE, sixteen_rows, role);
+            }
+        }
+        for group in 0..self.group_norm.len() {
+            let part = group * GROUP..(group + 1) * GROUP;
+            self.group_residual[group] = self.residual[part.clone()].iter().copied().fold(0.0, f32::max);
+            self.group_norm[group] = self.norm[part].iter().copied().fold(0.0, f32::max);
+        }
         Ok(())
+    }
+
+    /// Rows with padding.
+    pub(crate) fn padded(&self) -> usize {
+        self.n.next_multiple_of(GROUP)
+    }
+
+    fn reset(&mut self, first: usize, n: usize, space: &Space) {
+        let padded = n.next_multiple_of(GROUP);
+        self.first = first;
+        self.n = n;
+        self.depth = space.depth();
+        self.interleaved = space.kernels.interleaved();
+        self.tiles.resize(padded / TILE * self.depth, Tile::ZERO);
+        for numbers in [&mut self.step, &mut self.on_residual, &mut self.on_norm] {
+            numbers.resize(padded, 0.0);
+        }
+        for numbers in [&mut self.residual, &mut self.norm] {
+            numbers.resize(padded, 0.0);
+            numbers[n..].fill(bound::LEAST);
+        }
+        self.offset.resize(padded, 0.0);
+        self.offset[n..].fill(f32::NEG_INFINITY);
+        self.group_residual.resize(padded / GROUP, 0.0);
+        self.group_norm.resize(padded / GROUP, 0.0);
+        for numbers in [&mut self.squared_norms, &mut self.shifts, &mut self.sizes] {
+            numbers.resize(n, 0.0);
+        }
+        self.largest_size = 0.0;
+    }
+
+    fn set(&mut self, i: usize, squared_norm: f64, quantised: Quantised, space: &Space) {
+        let terms = Terms::new(quantised, space);
+        self.step[i] = quantised.step;
+        self.offset[i] = terms.offset;
+        self.residual[i] = terms.residual;
+        self.norm[i] = terms.norm;
+        self.on_residual[i] = terms.on_residual;
+        self.on_norm[i] = terms.on_norm;
+        self.squared_norms[i] = squared_norm;
+        self.shifts[i] = terms.shift;
+        self.sizes[i] = terms.size;
+        if quantised.residual.is_finite() {
+            self.largest_size = self.largest_size.max(terms.size);
+        }
+    }
+
+    /// Stores the words of 16 rows, `[row][word]`.
+    fn store(&mut self, sixteen: usize, words: &[u32], role: Role) {
+        let of_row = self.depth * TILE;
+        let slab = slab(self.depth);
+        let blocks = self.padded() / TILE;
+        for t in 0..self.depth {
+            let mut tile = Tile::ZERO;
+            for (line, row) in tile.0.iter_mut().zip(words.chunks_exact(of_row)) {
+                line.copy_from_slice(&row[t * TILE..(t + 1) * TILE]);
+            }
+            if self.interleaved {
+                let all: &mut [u32] = bytemuck::cast_slice_mut(&mut self.tiles);
+                for (k, line) in tile.transposed().0.iter().enumerate() {
+                    let begin = (t * TILE + k) * blocks * TILE + sixteen * TILE;
+                    all[begin..begin + TILE].copy_from_slice(line);
+                }
+                continue;
+            }
+            let begin = t / slab * slab;
+            let in_slab = slab.min(self.depth - begin);
+            let place = begin * blocks + sixteen * in_slab + (t - begin);
+            self.tiles[place] = if role == Role::Rows { tile } else { tile.transposed() };
+        }
+    }
+
+    /// Fills `tiles` with those of these columns turned to rows.
+    pub(crate) fn turned(&self, tiles: &mut Vec<Tile>) {
+        tiles.clear();
+        if self.interleaved {
+            tiles.extend_from_slice(&self.tiles);
+        } else {
+            tiles.extend(self.tiles.iter().map(Tile::transposed));
+        }
+    }
+
+    /// The block's tiles, and how they are cut.
+    pub(crate) fn tiling(&self) -> Tiling<'_> {
+        self.tiling_of(&self.tiles)
+    }
+
+    /// `tiles`, cut as the block's own.
+    pub(crate) fn tiling_of<'a>(&self, tiles: &'a [Tile]) -> Tiling<'a> {
+        let slab = if self.interleaved { self.depth } else { slab(self.depth) };
+        Tiling { tiles, rows: self.padded(), depth: self.depth, slab, whole: self.interleaved }
+    }
+
+    /// What turns the products of these rows, all or some whole groups, into bounds.
+    pub(crate) fn side(&self, rows: Range<usize>) -> Side<'_> {
+        let groups = rows.start / GROUP..rows.end / GROUP;
+        Side {
+            step: &self.step[rows.clone()],
+            offset: &self.offset[rows.clone()],
+            residual: &self.residual[rows.clone()],
+            norm: &self.norm[rows.clone()],
+            on_residual: &self.on_residual[rows.clone()],
+            on_norm: &self.on_norm[rows],
+            group_residual: &self.group_residual[groups.clone()],
+            group_norm: &self.group_norm[groups],
+        }
+    }
+
+    /// Bytes of memory that a block of `n` rows takes whose 16 rows take `depth` tiles.
+    pub(crate) fn memory(n: usize, depth: usize) -> u64 {
+        let padded = n.next_multiple_of(GROUP) as u64;
+        let tiles = (depth as u64).saturating_mul((size_of::<Tile>() / TILE) as u64);
+        padded.saturating_mul(tiles.saturating_add(6 * 4 + 3 * 8 + 1))
+    }
+}
+
+/// One side of a product, slab by slab.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tiling<'a> {
+    tiles: &'a [Tile],
+    rows: usize,
+    depth: usize,
+    slab: usize,
+    whole: bool,
+}
+
+impl<'a> Tiling<'a> {
+    /// Number of slabs, at least one.
+    pub(crate) fn slabs(self) -> usize {
+        self.depth.div_ceil(self.slab.max(1)).max(1)
+    }
+
+    /// Whether the rows can be multiplied part by part, each time in one go.
+    pub(crate) fn divides(self) -> bool {
+        self.slabs() == 1 && !self.whole
+    }
+
+    /// Slab `slab` of `rows`: whole groups, all of them unless the tiling divides.
+    pub(crate) fn operand(self, slab: usize, rows: Range<usize>) -> Operand<'a> {
+        let blocks = self.rows / TILE;
+        let begin = slab * self.slab * blocks;
+        let depth = self.slab.min(self.depth - slab * self.slab);
+        let tiles = begin + rows.start / TILE * depth..begin + rows.end / TILE * depth;
+        Operand::new(&self.tiles[tiles], rows.len() / TILE)
     }
 }

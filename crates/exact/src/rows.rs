@@ -28,6 +28,15 @@ pub trait Rows: Sync {
         let _ = rows;
     }
 
+    /// Row `i` if it lies in memory as f32: a chance to bring it into the cache before it is read. `None` unless implemented.
+    ///
+    /// # Panics
+    /// If `i` is not below [`Rows::n`].
+    fn borrowed(&self, i: usize) -> Option<&[f32]> {
+        let _ = i;
+        None
+    }
+
     /// Row `i` as f32, `d` values long.
     ///
     /// # Panics
@@ -117,6 +126,10 @@ impl Rows for SliceRows<'_> {
         let d = self.d;
         RowBlock::new(&self.data[rows.start * d..rows.end * d], rows.len(), d, d)
     }
+
+    fn borrowed(&self, i: usize) -> Option<&[f32]> {
+        Some(&self.data[i * self.d..(i + 1) * self.d])
+    }
 }
 
 /// Some rows of a matrix, in a stated order: row `i` is row `keep[i]` of `inner`.
@@ -165,6 +178,10 @@ impl<R: Rows + ?Sized> Rows for Subset<'_, R> {
         {
             self.inner.prefetch(first as usize..last as usize + 1);
         }
+    }
+
+    fn borrowed(&self, i: usize) -> Option<&[f32]> {
+        self.inner.borrowed(self.keep[i] as usize)
     }
 
     fn row<'a>(&'a self, i: usize, scratch: &'a mut Vec<f32>) -> &'a [f32] {

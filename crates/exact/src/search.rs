@@ -1,22 +1,29 @@
 //! The search: what a caller asks for, and the walk over panels of base rows and blocks of queries.
 
 use std::num::NonZeroUsize;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 
 use mnno_simd::Kernels;
-use rayon::prelude::*;
 
-use crate::error::Side;
-use crate::pack::{Panel, squared_norms};
-use crate::tile::TileSearch;
-use crate::tiles::Tiles;
-use crate::{Exclude, Metric, NO_NEIGHBOUR, Neighbours, Rows, SearchError, Ties, TopK};
+use crate::equal::EqualRows;
+use crate::filter::{self, Filter};
+use crate::list::List;
+use crate::panel::Panel;
+use crate::schedule::Job;
+use crate::space::Space;
+use crate::tiles::{Shape, Tiles};
+use crate::{Exclude, Metric, NO_NEIGHBOUR, Neighbours, Rows, SearchError, Subset, Ties, TopK};
 
 /// Told how far a long operation is, and asked whether to go on. Called from several threads.
 pub trait Observer: Sync {
     /// `done` of `total` steps are finished: pairs of rows in a search.
     fn progress(&self, done: u64, total: u64) {
         let _ = (done, total);
+    }
+
+    /// Told in a line how the work is done, for those who want to know.
+    fn note(&self, message: &str) {
+        let _ = message;
     }
 
     /// Whether to give up; asked often.
@@ -74,6 +81,8 @@ pub struct Search<'a> {
     threads: Threads<'a>,
     tiles: Option<Tiles>,
     memory: u64,
+    same_rows: bool,
+    filter: Option<Filter>,
     pub(crate) kernels: Kernels,
     observer: &'a dyn Observer,
 }
@@ -89,6 +98,8 @@ impl<'a> Search<'a> {
             threads: Threads::default(),
             tiles: None,
             memory: u64::MAX,
+            same_rows: false,
+            filter: None,
             kernels: Kernels::detect(),
             observer: &(),
         }
@@ -131,6 +142,14 @@ impl<'a> Search<'a> {
         self
     }
 
+    /// Sets the precision of the filter; by default, or with `None`, it is chosen from a sample of the rows. Answers are the
+    /// same.
+    #[must_use]
+    pub fn filter(mut self, filter: Option<Filter>) -> Self {
+        self.filter = filter;
+        self
+    }
+
     /// Sets the kernels.
     #[must_use]
     pub fn kernels(mut self, kernels: Kernels) -> Self {
@@ -149,9 +168,10 @@ impl<'a> Search<'a> {
     ///
     /// # Errors
     /// As [`Search::queries`].
-    pub fn self_join(self, rows: &dyn Rows) -> Result<Neighbours, SearchError> {
-        let exclude = self.exclude.unwrap_or(Exclude::SameIndex);
-        self.exclude(exclude).queries(rows, rows)
+    pub fn self_join(mut self, rows: &dyn Rows) -> Result<Neighbours, SearchError> {
+        self.exclude = Some(self.exclude.unwrap_or(Exclude::SameIndex));
+        self.same_rows = true;
+        self.queries(rows, rows)
     }
 
     /// The nearest rows of `base` for each row of `queries`: `[queries.n(), k]`.
@@ -175,89 +195,111 @@ impl<'a> Search<'a> {
             return Err(SearchError::TooManyPlaces { queries: queries.n(), k: self.k });
         }
         self.exclude.unwrap_or_default().check(queries.n(), base.n())?;
-        let lists = self.threads.run(|| self.all_lists(base, queries))??;
-        Ok(self.collect(lists))
+        let lists = self.threads.run(|| self.best_of_each(base, queries))??;
+        Ok(Neighbours::collect(lists, self.metric, self.k))
+    }
+
+    /// The best rows of each query, equal rows searched once.
+    fn best_of_each(&self, base: &dyn Rows, queries: &dyn Rows) -> Result<Vec<TopK>, SearchError> {
+        let exclude = self.exclude.unwrap_or_default();
+        let left_out = match exclude {
+            Exclude::None => 0,
+            Exclude::SameIndex => 1,
+            Exclude::Ids(_) | Exclude::Groups { .. } => return self.all_lists(base, queries),
+        };
+        let Some(equal) = EqualRows::find(base, self.k, self.ties, self.memory) else {
+            return self.all_lists(base, queries);
+        };
+        let kinds = Subset::new(base, &equal.first);
+        let places = self.k.saturating_add(1 + left_out);
+        let search = Self { k: places, ties: Ties::LowerIndex, exclude: None, ..*self };
+        self.observer.note(&format!("{} of {} base rows differ", equal.first.len(), base.n()));
+        let asking: &dyn Rows = if self.same_rows { &kinds } else { queries };
+        let number = |row: usize| equal.first[row] as usize;
+        let lists = search.all_lists(&kinds, asking).map_err(|e| e.renumbered(number, self.same_rows))?;
+        let lists = Neighbours::collect(lists, self.metric, places);
+        Ok(equal.expand(&lists, self.k, self.ties, queries.n(), |query| {
+            let list = if self.same_rows { equal.group[query] as usize } else { query };
+            (list, (left_out == 1).then_some(query as u32))
+        }))
     }
 
     fn all_lists(&self, base: &dyn Rows, queries: &dyn Rows) -> Result<Vec<TopK>, SearchError> {
-        let d = base.d();
-        let threads = rayon::current_num_threads();
-        let tiles = match self.tiles {
-            Some(tiles) => tiles,
-            None => self.tiles_within_memory(queries.n(), d, threads)?,
+        let n = base.n();
+        let exclude = self.exclude.unwrap_or_default();
+        let space = self.space(base, queries)?;
+        let job = Job {
+            space,
+            k: self.k,
+            base,
+            queries,
+            exclude,
+            group_sizes: exclude.group_sizes(),
+            observer: self.observer,
+            done: AtomicU64::new(0),
+            total: queries.n() as u64 * n as u64,
         };
-        // A block for each thread, even when the queries are few.
-        let block = queries.n().div_ceil(threads).clamp(1, tiles.queries.get());
-        let query_norms = self.query_norms(queries, block)?;
-        let total = queries.n() as u64 * base.n() as u64;
-        let done = AtomicU64::new(0);
-
-        let mut lists = vec![TopK::new(self.k, self.metric, self.ties); queries.n()];
-        let mut panel = Panel::new();
-        for first in (0..base.n()).step_by(tiles.panel.get()) {
-            let end = (first + tiles.panel.get()).min(base.n());
-            base.prefetch(end..end.saturating_add(tiles.panel.get()).min(base.n()));
-            panel.fill(base, first..end, self.metric, self.kernels)?;
-            let (panel, exclude) = (&panel, self.exclude.unwrap_or_default());
-            lists.par_chunks_mut(block).zip(query_norms.par_chunks(block)).enumerate().try_for_each_init(
-                || TileSearch::new(self, base, queries, exclude, tiles.base.get()),
-                |tile_search, (task, (lists, norms))| {
-                    if self.observer.cancelled() {
-                        return Err(SearchError::Interrupted);
-                    }
-                    tile_search.search(panel, task * block, norms, lists);
-                    let pairs = (lists.len() * (end - first)) as u64;
-                    self.observer.progress(done.fetch_add(pairs, Ordering::Relaxed) + pairs, total);
-                    Ok(())
-                },
-            )?;
+        let list = List::new(TopK::new(self.k, self.metric, self.ties));
+        let (tiles, whole) = self.cut(&job.space, queries.n(), n)?;
+        let block = tiles.block_rows();
+        let mut panel = Panel::new(block);
+        if whole {
+            panel.fill(base, 0..n, &job.space)?;
+            return job.self_join(&panel, &list);
         }
-        Ok(lists)
+        let mut lists = vec![list; queries.n()];
+        // A block for each thread, even when the queries are few.
+        let queries_at_a_time = queries.n().div_ceil(rayon::current_num_threads()).clamp(1, block);
+        for first in (0..n).step_by(tiles.panel.get()) {
+            let end = (first + tiles.panel.get()).min(n);
+            base.prefetch(end..end.saturating_add(tiles.panel.get()).min(n));
+            panel.fill(base, first..end, &job.space)?;
+            job.search_panel(&panel, queries_at_a_time, &mut lists)?;
+        }
+        Ok(lists.into_iter().map(|list| list.best).collect())
     }
 
-    fn tiles_within_memory(&self, queries: usize, d: usize, threads: usize) -> Result<Tiles, SearchError> {
+    /// The space of the filter that was asked for, or else of the one that suits the rows.
+    fn space(&self, base: &dyn Rows, queries: &dyn Rows) -> Result<Space, SearchError> {
+        let space = Space::new(base, self.metric, self.kernels);
+        let (filter, why) = match self.filter {
+            None => filter::choose(&space, base, queries, self.same_rows, self.k)?,
+            Some(filter) if Filter::available(self.kernels).contains(&filter) => {
+                (filter, format!("filter {filter}: as asked"))
+            }
+            Some(filter) => return Err(SearchError::Filter { filter, tier: self.kernels.tier() }),
+        };
+        self.observer.note(&format!("{why}; SIMD tier {}", self.kernels.tier()));
+        Ok(space.with_element(filter.element()))
+    }
+
+    /// How the work is cut, and whether all of the base is packed and each pair of its rows looked at once.
+    fn cut(&self, space: &Space, queries: usize, n: usize) -> Result<(Tiles, bool), SearchError> {
+        let shape =
+            Shape { d: space.centre.len(), depth: space.depth(), k: self.k, threads: rayon::current_num_threads() };
+        if let Some(tiles) = self.tiles {
+            return Ok((tiles, self.same_rows && tiles.panel.get() >= n));
+        }
         let lists = Self::list_memory(queries, self.k);
         let left = self.memory.saturating_sub(lists);
-        let (tiles, needed) = Tiles::within(left, d, threads);
+        let default = Tiles::for_shape(shape);
+        if self.same_rows && default.self_join_memory(shape, n) <= left {
+            return Ok((default, true));
+        }
+        let (tiles, needed) = Tiles::within(left, shape);
         let needed = needed.saturating_add(lists);
-        if needed > self.memory { Err(SearchError::Memory { needed, budget: self.memory }) } else { Ok(tiles) }
+        if needed > self.memory {
+            return Err(SearchError::Memory { needed, budget: self.memory });
+        }
+        Ok((tiles, false))
     }
 
     /// Bytes of memory that the lists of `queries` take at most, with `k` neighbours each: while candidates are collected,
     /// and while they become the answer.
     pub fn list_memory(queries: usize, k: usize) -> u64 {
         // A candidate takes 16 bytes, and a place of the answer 12; the rest is what a list takes beside them.
-        let list = (k as u64).saturating_mul(28).saturating_add(16 + size_of::<TopK>() as u64 + 48);
+        let list = (k as u64).saturating_mul(28).saturating_add(16 + size_of::<List>() as u64 + 48);
         list.saturating_mul(queries as u64)
-    }
-
-    fn query_norms(&self, queries: &dyn Rows, block: usize) -> Result<Vec<f64>, SearchError> {
-        let mut norms = vec![0.0; queries.n()];
-        norms.par_chunks_mut(block).enumerate().try_for_each_init(Vec::new, |scratch, (task, norms)| {
-            let first = task * block;
-            let rows = queries.block(first..first + norms.len(), scratch);
-            squared_norms(rows, first, self.metric, self.kernels, Side::Queries, norms)
-        })?;
-        Ok(norms)
-    }
-
-    fn collect(&self, lists: Vec<TopK>) -> Neighbours {
-        let (n, k) = (lists.len(), self.k);
-        let worst = self.metric.worst();
-        let mut indices = vec![NO_NEIGHBOUR; n * k];
-        let mut scores = vec![worst; n * k];
-        let mut next = vec![worst; n];
-        for (i, list) in lists.into_iter().enumerate() {
-            for (place, (index, score)) in list.ranked().enumerate() {
-                if place < k {
-                    indices[i * k + place] = index;
-                    scores[i * k + place] = score;
-                } else {
-                    next[i] = score;
-                }
-            }
-        }
-        Neighbours::from_parts(self.metric, n, k, indices, scores, next)
     }
 }
 
@@ -270,6 +312,7 @@ impl std::fmt::Debug for Search<'_> {
             .field("exclude", &self.exclude)
             .field("threads", &self.threads)
             .field("tiles", &self.tiles)
+            .field("filter", &self.filter)
             .field("kernels", &self.kernels)
             .finish_non_exhaustive()
     }

@@ -2,63 +2,98 @@
 
 use std::num::NonZeroUsize;
 
-use crate::pack::PACK_ROWS;
+use mnno_simd::GROUP;
+
+use crate::list::List;
+use crate::pack::{Block, PACK_ROWS};
 
 /// How the work is cut. It changes speed and memory, never an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tiles {
-    /// Queries per block.
-    pub queries: NonZeroUsize,
-    /// Base rows per product.
-    pub base: NonZeroUsize,
+    /// Rows that are searched in as many others at a time.
+    pub block: NonZeroUsize,
     /// Base rows that are packed at a time and searched by all threads.
     pub panel: NonZeroUsize,
 }
 
-const QUERIES: usize = 256;
-const BASE: usize = 512;
-const PANEL_BYTES: usize = 32 << 20;
-/// The block product packs its operands into buffers of its own, of about this size.
+const BLOCK: usize = 512;
+/// Panels of queries that are not the base: large enough to make the packing of queries cheap.
+const PANEL_BYTES: u64 = 32 << 20;
+/// Some block products pack their operands into buffers of their own, of about this size.
 const PRODUCT_BYTES: u64 = 4 << 20;
 
+/// What the memory of a search depends on, beside the cut.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    pub(crate) d: usize,
+    /// Tiles that 16 packed rows take.
+    pub(crate) depth: usize,
+    pub(crate) k: usize,
+    pub(crate) threads: usize,
+}
+
 impl Tiles {
-    /// The default for rows of `d` values: a panel of about 32 MiB.
-    pub fn for_dimension(d: usize) -> Self {
-        Self::new(QUERIES, BASE, (PANEL_BYTES / (4 * d.max(1))).clamp(BASE, 1 << 18))
+    /// The default for packed rows of `depth` tiles: a panel of about 32 MiB.
+    pub(crate) fn for_shape(shape: Shape) -> Self {
+        let row = Block::memory(GROUP, shape.depth) / GROUP as u64;
+        Self::new(BLOCK, (PANEL_BYTES / row.max(1)).clamp(BLOCK as u64, 1 << 18) as usize)
     }
 
-    fn new(queries: usize, base: usize, panel: usize) -> Self {
+    fn new(block: usize, panel: usize) -> Self {
         let at_least_one = |n| NonZeroUsize::new(n).unwrap_or(NonZeroUsize::MIN);
-        Self { queries: at_least_one(queries), base: at_least_one(base), panel: at_least_one(panel) }
+        Self { block: at_least_one(block), panel: at_least_one(panel) }
     }
 
-    /// Bytes of memory that a search of rows of `d` values takes on `threads` threads, beside its lists.
-    pub fn memory(self, d: usize, threads: usize) -> u64 {
-        let [queries, base, panel] = [self.queries, self.base, self.panel].map(|n| n.get() as u64);
-        let row = (d as u64).saturating_mul(4);
-        let packed = panel.min(PACK_ROWS as u64);
-        // Unit rows, and three numbers of 8 bytes that the scan reads.
-        let panel = row.saturating_add(24).saturating_mul(panel);
-        // The queries as they are and as unit rows; rows on their way into the panel or to be scored again.
-        let rows = row.saturating_mul(2 * queries + packed + 8);
-        let thread = rows.saturating_add(4 * queries * base + 16 * base + PRODUCT_BYTES);
-        thread.saturating_mul(threads as u64).saturating_add(panel)
+    /// Rows of a block: whole groups.
+    pub(crate) fn block_rows(self) -> usize {
+        self.block.get().next_multiple_of(GROUP)
     }
 
-    /// The default for rows of `d` values, cut smaller until it takes no more than `memory` bytes, or the smallest; and what
+    /// Bytes of memory that a search of queries in a base takes, beside its lists.
+    fn memory(self, shape: Shape) -> u64 {
+        let lists = List::waiting_memory(shape.k).saturating_mul(self.block_rows() as u64);
+        let thread = self.thread_memory(shape, 1).saturating_add(Block::memory(self.block_rows(), shape.depth));
+        thread
+            .saturating_add(lists)
+            .saturating_mul(shape.threads as u64)
+            .saturating_add(Block::memory(self.panel.get(), shape.depth))
+    }
+
+    /// Bytes of memory that a self-join of `n` rows takes, each pair once, beside its lists.
+    pub(crate) fn self_join_memory(self, shape: Shape, n: usize) -> u64 {
+        let list = List::waiting_memory(shape.k).saturating_add((size_of::<crate::list::Query>() + 8) as u64);
+        // Turned rows instead of packed queries.
+        let thread = self.thread_memory(shape, 2).saturating_add(Block::memory(self.block_rows(), shape.depth));
+        thread
+            .saturating_mul(shape.threads as u64)
+            .saturating_add(list.saturating_mul(n as u64))
+            .saturating_add(Block::memory(n, shape.depth))
+    }
+
+    /// What one thread works with: products, hits that could be all pairs of a block, rows on their way.
+    fn thread_memory(self, shape: Shape, directions: u64) -> u64 {
+        let block = self.block_rows() as u64;
+        let pair = 4 + directions * 2 * size_of::<mnno_simd::Hit>() as u64;
+        let row = (shape.d as u64).saturating_mul(4);
+        let sixteen = (shape.depth as u64).saturating_mul(1024);
+        row.saturating_mul(PACK_ROWS as u64 + 8)
+            .saturating_add(sixteen)
+            .saturating_add(pair * block * (block + 64))
+            .saturating_add(PRODUCT_BYTES)
+    }
+
+    /// The default for rows of this shape, cut smaller until it takes no more than `memory` bytes, or the smallest; and what
     /// it takes.
-    pub(crate) fn within(memory: u64, d: usize, threads: usize) -> (Self, u64) {
-        let mut tiles = Self::for_dimension(d);
+    pub(crate) fn within(memory: u64, shape: Shape) -> (Self, u64) {
+        let mut tiles = Self::for_shape(shape);
         loop {
-            let needed = tiles.memory(d, threads);
-            let [queries, base, panel] = [tiles.queries, tiles.base, tiles.panel].map(NonZeroUsize::get);
-            // A panel costs little speed until it is as small as a tile.
-            let smaller = if panel > BASE {
-                Self::new(queries, base, (panel / 2).max(BASE))
-            } else if queries > 1 {
-                Self::new(queries / 2, base, panel)
-            } else if panel > 1 {
-                Self::new(queries, panel / 2, panel / 2)
+            let needed = tiles.memory(shape);
+            let [block, panel] = [tiles.block, tiles.panel].map(NonZeroUsize::get);
+            // A panel costs little speed until it is as small as a block.
+            let smaller = if panel > block {
+                Self::new(block, (panel / 2).max(block))
+            } else if block > GROUP {
+                Self::new(block / 2, panel / 2)
             } else {
                 return (tiles, needed);
             };
@@ -77,13 +112,14 @@ mod tests {
     #[test]
     fn tiles_shrink_to_the_memory_and_no_further() {
         for d in [0, 1, 64, 768, 100_000] {
-            let default = Tiles::for_dimension(d);
-            let needed = default.memory(d, 4);
-            assert_eq!(Tiles::within(needed, d, 4), (default, needed));
-            let (smaller, less) = Tiles::within(needed - 1, d, 4);
-            assert!(less < needed && smaller.memory(d, 4) == less, "{d}");
-            let (smallest, least) = Tiles::within(0, d, 4);
-            assert_eq!((smallest.queries.get(), smallest.base.get(), smallest.panel.get()), (1, 1, 1), "{d}");
+            let shape = Shape { d, depth: d.div_ceil(16), k: 10, threads: 4 };
+            let default = Tiles::for_shape(shape);
+            let needed = default.memory(shape);
+            assert_eq!(Tiles::within(needed, shape), (default, needed));
+            let (smaller, less) = Tiles::within(needed - 1, shape);
+            assert!(less < needed && smaller.memory(shape) == less, "{d}");
+            let (smallest, least) = Tiles::within(0, shape);
+            assert_eq!((smallest.block.get(), smallest.panel.get()), (GROUP, GROUP), "{d}");
             assert!(least > 0);
         }
     }

@@ -22,7 +22,7 @@ pub enum Ties {
 }
 
 impl Ties {
-    fn key(self, index: u32) -> u32 {
+    pub(crate) fn key(self, index: u32) -> u32 {
         match self {
             Self::LowerIndex => index,
             Self::Random { seed, space } => (mix(mix(mix(seed) ^ space) ^ u64::from(index)) >> 32) as u32,

@@ -178,7 +178,7 @@ fn e4_beir_117_many_blocks_and_a_large_k() {
     let (base, queries) = (SliceRows::new(&base, 4), SliceRows::new(&queries, 4));
     let search = Search::new(Metric::Euclidean, 1000);
     let whole = search.queries(&base, &queries).unwrap();
-    let tiles = Tiles { queries: one(4), base: one(10), panel: one(10) };
+    let tiles = Tiles { block: one(4), panel: one(10) };
     assert_eq!(search.tiles(tiles).queries(&base, &queries).unwrap(), whole);
 }
 
@@ -297,7 +297,7 @@ fn the_observer_sees_the_end_and_can_stop() {
             self.stop
         }
     }
-    let rows = vec![1.0f32; 400 * 2];
+    let rows: Vec<f32> = (0..400 * 2).map(|i| i as f32).collect();
     let rows = SliceRows::new(&rows, 2);
     let watch = Watch { last: AtomicU64::new(0), stop: false };
     Search::new(Metric::Euclidean, 3).observer(&watch).self_join(&rows).unwrap();

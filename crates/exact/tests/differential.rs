@@ -3,31 +3,61 @@
 mod support;
 
 use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use mnno_exact::{Exclude, Kernels, Metric, Search, SliceRows, Subset, Threads, Ties, Tiles};
+use mnno_exact::{Exclude, Filter, Kernels, Metric, Search, SliceRows, Subset, Threads, Ties, Tiles};
 use support::{Data, Random, all_data, assert_same_bytes, brute_force};
 
 fn count(n: usize) -> NonZeroUsize {
     NonZeroUsize::new(n).expect("not zero")
 }
 
-/// Three cuts: small and prime, sizes that divide nothing, and the default.
-fn three_tiles(d: usize) -> [Tiles; 3] {
-    let cut = |queries, base, panel| Tiles { queries: count(queries), base: count(base), panel: count(panel) };
-    [cut(3, 5, 17), cut(16, 64, 128), Tiles::for_dimension(d)]
+/// Three cuts: the smallest blocks in panels that divide nothing, blocks of two groups in panels of two blocks, and all rows
+/// in one panel, so that a self-join looks at each pair once.
+fn three_tiles() -> [Tiles; 3] {
+    let cut = |block, panel| Tiles { block: count(block), panel: count(panel) };
+    [cut(1, 47), cut(64, 128), cut(32, 1 << 20)]
 }
 
-/// Every combination of SIMD tier, 1 to 3 threads and the three cuts.
-fn every_way(d: usize) -> Vec<(String, Kernels, usize, Tiles)> {
-    let mut ways = Vec::new();
-    for kernels in Kernels::available() {
-        for threads in 1..=3 {
-            for tiles in three_tiles(d) {
-                ways.push((format!("{}, {threads} threads, {tiles:?}", kernels.tier()), kernels, threads, tiles));
-            }
-        }
+/// Counts up, so that ways of searching meet data and metrics in every combination.
+fn turn() -> usize {
+    static TURN: AtomicUsize = AtomicUsize::new(0);
+    TURN.fetch_add(1, Ordering::Relaxed)
+}
+
+/// How a search is done; no answer depends on it.
+#[derive(Clone, Copy, Debug)]
+struct Way {
+    kernels: Kernels,
+    filter: Option<Filter>,
+    threads: usize,
+    tiles: Tiles,
+}
+
+impl Way {
+    fn apply(self, search: Search<'_>) -> Search<'_> {
+        let threads = Threads::Count(count(self.threads));
+        search.kernels(self.kernels).filter(self.filter).threads(threads).tiles(self.tiles)
     }
-    ways
+}
+
+/// The kernels of every SIMD tier with every filter they have, and the one that is chosen.
+fn every_filter() -> impl Iterator<Item = (Kernels, Option<Filter>)> {
+    Kernels::available().into_iter().flat_map(|kernels| {
+        let filters = Filter::available(kernels).into_iter().map(Some).chain([None]);
+        filters.map(move |filter| (kernels, filter))
+    })
+}
+
+/// Every SIMD tier and filter, each with one of the three cuts and 1 to 3 threads; another `turn` combines them otherwise.
+fn every_way(turn: usize) -> Vec<Way> {
+    let ways = every_filter().enumerate().map(|(i, (kernels, filter))| Way {
+        kernels,
+        filter,
+        threads: 1 + (i + turn) % 3,
+        tiles: three_tiles()[(i + turn / 3) % 3],
+    });
+    ways.collect()
 }
 
 fn metrics_for(data: &Data) -> impl Iterator<Item = Metric> {
@@ -42,14 +72,9 @@ fn self_joins_equal_the_reference() {
             let rows = SliceRows::new(&data.values, d);
             for metric in metrics_for(&data) {
                 let expected = brute_force(metric, 10, &data, &data, |i, j| i != j, |j| j);
-                for (way, kernels, threads, tiles) in every_way(d) {
-                    let got = Search::new(metric, 10)
-                        .kernels(kernels)
-                        .threads(Threads::Count(count(threads)))
-                        .tiles(tiles)
-                        .self_join(&rows)
-                        .unwrap();
-                    let what = format!("{}, n {n}, d {d}, {metric}, {way}", data.name);
+                for way in every_way(turn()) {
+                    let got = way.apply(Search::new(metric, 10)).self_join(&rows).unwrap();
+                    let what = format!("{}, n {n}, d {d}, {metric}, {way:?}", data.name);
                     assert_same_bytes(&got, &expected, &what);
                 }
             }
@@ -65,9 +90,9 @@ fn queries_against_a_base_equal_the_reference() {
         for metric in metrics_for(&base).filter(|&m| metrics_for(&queries).any(|q| q == m)) {
             for k in [0, 1, 7, 300, 301, 305] {
                 let expected = brute_force(metric, k, &base, &queries, |_, _| true, |j| j);
-                for tiles in three_tiles(d) {
-                    let got = Search::new(metric, k).tiles(tiles).queries(&base_rows, &query_rows).unwrap();
-                    assert_same_bytes(&got, &expected, &format!("{}, {metric}, k {k}, {tiles:?}", base.name));
+                for way in every_way(turn()) {
+                    let got = way.apply(Search::new(metric, k)).queries(&base_rows, &query_rows).unwrap();
+                    assert_same_bytes(&got, &expected, &format!("{}, {metric}, k {k}, {way:?}", base.name));
                 }
             }
         }
@@ -83,12 +108,12 @@ fn exclusions_equal_the_reference() {
     for data in all_data(n, d, 5) {
         let rows = SliceRows::new(&data.values, d);
         for metric in metrics_for(&data) {
-            for tiles in three_tiles(d) {
-                let search = Search::new(metric, 6).tiles(tiles);
+            for way in every_way(turn()) {
+                let search = way.apply(Search::new(metric, 6));
                 let check = |exclude, candidate: &dyn Fn(usize, usize) -> bool, what: &str| {
                     let expected = brute_force(metric, 6, &data, &data, candidate, |j| j);
                     let got = search.exclude(exclude).self_join(&rows).unwrap();
-                    assert_same_bytes(&got, &expected, &format!("{}, {metric}, {what}, {tiles:?}", data.name));
+                    assert_same_bytes(&got, &expected, &format!("{}, {metric}, {what}, {way:?}", data.name));
                 };
                 check(Exclude::None, &|_, _| true, "none");
                 check(Exclude::SameIndex, &|i, j| i != j, "same index");
@@ -117,7 +142,7 @@ fn random_ties_follow_one_order() {
         let rows = SliceRows::new(&data.values, d);
         for metric in metrics_for(&data) {
             let expected = brute_force(metric, 9, &data, &data, |i, j| i != j, |j| place[j]);
-            for tiles in three_tiles(d) {
+            for tiles in three_tiles() {
                 let got = Search::new(metric, 9).ties(ties).tiles(tiles).self_join(&rows).unwrap();
                 assert_same_bytes(&got, &expected, &format!("{}, {metric}, {tiles:?}", data.name));
             }
@@ -140,12 +165,29 @@ fn several_tiles_equal_the_reference() {
             };
             for metric in metrics_for(&data) {
                 let expected = brute_force(metric, 10, &data, &queries, |_, _| true, |j| j);
-                for kernels in Kernels::available() {
-                    let got =
-                        Search::new(metric, 10).kernels(kernels).queries(&rows, &Subset::new(&rows, &some)).unwrap();
-                    let what = format!("{}, n {n}, d {d}, {metric}, {}", data.name, kernels.tier());
+                for (kernels, filter) in every_filter() {
+                    let search = Search::new(metric, 10).kernels(kernels).filter(filter);
+                    let what = format!("{}, n {n}, d {d}, {metric}, {} {filter:?}", data.name, kernels.tier());
+                    let got = search.queries(&rows, &Subset::new(&rows, &some)).unwrap();
                     assert_same_bytes(&got, &expected, &what);
                 }
+            }
+        }
+    }
+}
+
+/// Large enough for several blocks of the default size: each pair of blocks is looked at once, for both.
+#[test]
+fn self_joins_of_several_blocks_equal_the_reference() {
+    let (n, d) = (1100, 20);
+    for data in all_data(n, d, 13) {
+        let rows = SliceRows::new(&data.values, d);
+        for metric in metrics_for(&data) {
+            let expected = brute_force(metric, 10, &data, &data, |i, j| i != j, |j| j);
+            for (kernels, filter) in every_filter() {
+                let got = Search::new(metric, 10).kernels(kernels).filter(filter).self_join(&rows).unwrap();
+                let what = format!("{}, n {n}, d {d}, {metric}, {} {filter:?}", data.name, kernels.tier());
+                assert_same_bytes(&got, &expected, &what);
             }
         }
     }

@@ -25,8 +25,8 @@
 #![forbid(unsafe_code)]
 
 pub use mnno_exact::{
-    Exclude, Kernels, Metric, NO_NEIGHBOUR, Neighbours, Observer, RowBlock, Rows, Search, SearchError, Side, SliceRows,
-    Subset, Threads, Tier, Ties, Tiles, TopK, UnavailableTier, UnknownMetric,
+    Exclude, Filter, Kernels, Metric, NO_NEIGHBOUR, Neighbours, Observer, RowBlock, Rows, Search, SearchError, Side,
+    SliceRows, Subset, Threads, Tier, Ties, Tiles, TopK, UnavailableTier, UnknownFilter, UnknownMetric,
 };
 pub use mnno_measures as measures;
 pub use mnno_store as store;

@@ -12,16 +12,25 @@
 //! The kernels are written once, as plain loops over fixed-size arrays, and compiled for each tier by `pulp`. Hand-written
 //! intrinsics were rejected here: these loops are bound by memory and by the latency of f64 additions, which the
 //! several-rows forms hide.
-#![forbid(unsafe_code)]
 // A kernel is compiled for a tier only where it is inlined into that tier's entry.
 #![allow(clippy::inline_always)]
 
+#[cfg(target_arch = "x86_64")]
+mod cpu;
 mod lanes;
+mod prefetch;
+mod product;
+mod quantise;
 mod scan;
 mod tier;
+mod tile;
 
-pub use scan::ScanRows;
+pub use prefetch::prefetch;
+pub use product::{Operand, Products};
+pub use quantise::{Frame, Quantised};
+pub use scan::{Cell, GROUP, Hit, Side};
 pub use tier::{Kernels, Tier, UnavailableTier};
+pub use tile::{Element, TILE, Tile};
 
 impl Kernels {
     /// `sum_j x_j * y_j` in f64, in the canonical order.

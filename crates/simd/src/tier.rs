@@ -3,6 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
+#[cfg(target_arch = "x86_64")]
+use pulp::x86::{V3, V4};
+
 /// An instruction set that the kernels are compiled for, slowest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Tier {
@@ -10,20 +13,29 @@ pub enum Tier {
     Portable,
     /// AVX2 and FMA (x86-64-v3).
     Avx2,
+    /// AVX2 and the int8 products of AVX-VNNI.
+    AvxVnni,
     /// AVX-512 F, BW, CD, DQ and VL (x86-64-v4).
     Avx512,
+    /// AVX-512 and its int8 products.
+    Avx512Vnni,
+    /// AVX-512 and the matrix products of AMX in int8 and bf16.
+    Amx,
 }
 
 impl Tier {
     /// Every tier, slowest first.
-    pub const ALL: [Self; 3] = [Self::Portable, Self::Avx2, Self::Avx512];
+    pub const ALL: [Self; 6] = [Self::Portable, Self::Avx2, Self::AvxVnni, Self::Avx512, Self::Avx512Vnni, Self::Amx];
 
     /// The name that [`FromStr`] reads back.
     pub fn name(self) -> &'static str {
         match self {
             Self::Portable => "portable",
             Self::Avx2 => "avx2",
+            Self::AvxVnni => "avxvnni",
             Self::Avx512 => "avx512",
+            Self::Avx512Vnni => "avx512vnni",
+            Self::Amx => "amx",
         }
     }
 }
@@ -47,7 +59,7 @@ impl FromStr for Tier {
 #[non_exhaustive]
 pub enum UnavailableTier {
     /// No tier has this name.
-    #[error("unknown SIMD tier '{0}': expected portable, avx2 or avx512")]
+    #[error("unknown SIMD tier '{0}': expected portable, avx2, avxvnni, avx512, avx512vnni or amx")]
     Unknown(String),
     /// The CPU, or the target this was compiled for, lacks the instructions.
     #[error("this CPU cannot run the SIMD tier '{0}'")]
@@ -58,13 +70,20 @@ pub enum UnavailableTier {
 #[derive(Clone, Copy, Debug)]
 pub struct Kernels(Backend);
 
+/// A tier with the token of the vector instructions it has.
 #[derive(Clone, Copy, Debug)]
-enum Backend {
+pub(crate) enum Backend {
     Portable,
     #[cfg(target_arch = "x86_64")]
-    Avx2(pulp::x86::V3),
+    Avx2(V3),
     #[cfg(target_arch = "x86_64")]
-    Avx512(pulp::x86::V4),
+    AvxVnni(V3),
+    #[cfg(target_arch = "x86_64")]
+    Avx512(V4),
+    #[cfg(target_arch = "x86_64")]
+    Avx512Vnni(V4),
+    #[cfg(target_arch = "x86_64")]
+    Amx(V4),
 }
 
 impl Kernels {
@@ -81,9 +100,17 @@ impl Kernels {
         let backend = match tier {
             Tier::Portable => Some(Backend::Portable),
             #[cfg(target_arch = "x86_64")]
-            Tier::Avx2 => pulp::x86::V3::try_new().map(Backend::Avx2),
+            Tier::Avx2 => V3::try_new().map(Backend::Avx2),
             #[cfg(target_arch = "x86_64")]
-            Tier::Avx512 => pulp::x86::V4::try_new().map(Backend::Avx512),
+            Tier::AvxVnni => V3::try_new().filter(|_| is_x86_feature_detected!("avxvnni")).map(Backend::AvxVnni),
+            #[cfg(target_arch = "x86_64")]
+            Tier::Avx512 => V4::try_new().map(Backend::Avx512),
+            #[cfg(target_arch = "x86_64")]
+            Tier::Avx512Vnni => {
+                V4::try_new().filter(|_| is_x86_feature_detected!("avx512vnni")).map(Backend::Avx512Vnni)
+            }
+            #[cfg(target_arch = "x86_64")]
+            Tier::Amx => V4::try_new().filter(|_| crate::cpu::has_amx()).map(Backend::Amx),
             #[cfg(not(target_arch = "x86_64"))]
             _ => None,
         };
@@ -102,8 +129,18 @@ impl Kernels {
             #[cfg(target_arch = "x86_64")]
             Backend::Avx2(_) => Tier::Avx2,
             #[cfg(target_arch = "x86_64")]
+            Backend::AvxVnni(_) => Tier::AvxVnni,
+            #[cfg(target_arch = "x86_64")]
             Backend::Avx512(_) => Tier::Avx512,
+            #[cfg(target_arch = "x86_64")]
+            Backend::Avx512Vnni(_) => Tier::Avx512Vnni,
+            #[cfg(target_arch = "x86_64")]
+            Backend::Amx(_) => Tier::Amx,
         }
+    }
+
+    pub(crate) fn backend(self) -> Backend {
+        self.0
     }
 
     /// Runs `kernel` compiled for this tier. The closure must be `#[inline(always)]`, or it is compiled without the
@@ -113,9 +150,9 @@ impl Kernels {
         match self.0 {
             Backend::Portable => kernel(),
             #[cfg(target_arch = "x86_64")]
-            Backend::Avx2(simd) => simd.vectorize(kernel),
+            Backend::Avx2(simd) | Backend::AvxVnni(simd) => simd.vectorize(kernel),
             #[cfg(target_arch = "x86_64")]
-            Backend::Avx512(simd) => simd.vectorize(kernel),
+            Backend::Avx512(simd) | Backend::Avx512Vnni(simd) | Backend::Amx(simd) => simd.vectorize(kernel),
         }
     }
 }

@@ -303,6 +303,12 @@ impl Rows for Matrix {
         Matrix::d(self)
     }
 
+    fn borrowed(&self, i: usize) -> Option<&[f32]> {
+        let (part, i) = self.locate(i);
+        let (values, stride) = part.view()?;
+        Some(&values[i * stride..i * stride + self.d()])
+    }
+
     fn block<'a>(&'a self, rows: Range<usize>, scratch: &'a mut Vec<f32>) -> RowBlock<'a> {
         let d = self.d();
         assert!(rows.start <= rows.end && rows.end <= self.n, "rows {rows:?} of {}", self.n);

@@ -160,6 +160,12 @@ pub(crate) struct SearchArgs {
     /// Threads, at most 1024; all by default
     #[arg(long, value_name = "COUNT", value_parser = parse_threads)]
     pub(crate) threads: Option<NonZeroUsize>,
+    /// Precision of the filter that proposes candidates; never changes an answer
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) filter: FilterRule,
+    /// Print how each search was done
+    #[arg(long)]
+    pub(crate) verbose: bool,
 }
 
 /// How files are read.
@@ -217,6 +223,19 @@ pub(crate) enum ZeroRule {
     Error,
     /// Drop the row from every file and say how many were dropped
     Drop,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FilterRule {
+    /// The fastest for the CPU and the rows
+    #[default]
+    Auto,
+    /// bfloat16
+    Bf16,
+    /// 8-bit integers
+    Int8,
+    /// The precision of the rows
+    F32,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

@@ -11,6 +11,7 @@ use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::flag;
 
 use super::failure::{Failure, code};
+use super::report::note;
 
 /// Nothing is shown of work that ends sooner.
 const QUIET: Duration = Duration::from_secs(1);
@@ -53,6 +54,7 @@ impl Observer for Interruption {
 /// A progress bar on stderr with rate and time left, where stderr is a terminal.
 pub(crate) struct Progress<'a> {
     bar: ProgressBar,
+    verbose: bool,
     started: Instant,
     interruption: &'a Interruption,
 }
@@ -70,7 +72,13 @@ impl<'a> Progress<'a> {
             .progress_chars("=> ");
         bar.set_style(style);
         bar.set_prefix(what.to_owned());
-        Self { bar, started: Instant::now(), interruption }
+        Self { bar, verbose: false, started: Instant::now(), interruption }
+    }
+
+    /// Whether to print how the work is done.
+    pub(crate) fn verbose(mut self, verbose: bool) -> Self {
+        self.verbose = verbose;
+        self
     }
 }
 
@@ -82,6 +90,13 @@ impl Observer for Progress<'_> {
         }
         self.bar.set_length(total);
         self.bar.set_position(self.bar.position().max(done));
+    }
+
+    fn note(&self, message: &str) {
+        if self.verbose {
+            let line = format!("{}: {message}", self.bar.prefix());
+            self.bar.suspend(|| note(&line));
+        }
     }
 
     fn cancelled(&self) -> bool {

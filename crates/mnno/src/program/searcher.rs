@@ -6,10 +6,10 @@ use std::path::Path;
 
 use mnno::store::output::same_file;
 use mnno::store::{Matrix, plain};
-use mnno::{Kernels, Search, Threads, Ties};
+use mnno::{Filter, Kernels, Search, Threads, Ties};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use super::args::{SearchArgs, TieRule};
+use super::args::{FilterRule, SearchArgs, TieRule};
 use super::failure::{Failure, code};
 use super::report::counted;
 
@@ -25,17 +25,24 @@ pub(crate) fn start_threads(asked: Option<NonZeroUsize>) -> Result<ThreadPool, F
     })
 }
 
-/// Applies the tie rule (for file number `space`), the threads and the SIMD tier that `MNNO_SIMD` names.
+/// Applies the tie rule (for file number `space`), the filter, the threads and the SIMD tier that `MNNO_SIMD` names.
 pub(crate) fn configure<'a>(
     search: Search<'a>,
     args: &SearchArgs,
     space: u64,
     threads: &'a ThreadPool,
 ) -> Result<Search<'a>, Failure> {
-    let search = search.threads(Threads::Pool(threads)).ties(match args.ties {
+    let ties = match args.ties {
         TieRule::LowerIndex => Ties::LowerIndex,
         TieRule::Random => Ties::Random { seed: args.seed, space },
-    });
+    };
+    let filter = match args.filter {
+        FilterRule::Auto => None,
+        FilterRule::Bf16 => Some(Filter::Bf16),
+        FilterRule::Int8 => Some(Filter::Int8),
+        FilterRule::F32 => Some(Filter::Float32),
+    };
+    let search = search.threads(Threads::Pool(threads)).ties(ties).filter(filter);
     match std::env::var_os("MNNO_SIMD") {
         None => Ok(search),
         Some(name) => {

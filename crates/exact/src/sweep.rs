@@ -1,0 +1,112 @@
+//! One block of queries against one block of the base: products, and what the filter leaves of them.
+
+use std::ops::Range;
+
+use mnno_simd::{Cell, GROUP, Hit, Products, TILE};
+
+use crate::list::Query;
+use crate::pack::{Block, Tiling};
+use crate::space::Space;
+
+/// Columns of a cell of few rows: its products stay in the first-level cache.
+const COLUMNS: usize = 256;
+/// Words between rows of products: rows a power of two apart would share few lines of the cache.
+const GAP: usize = TILE;
+/// Sets of columns, per place of a list, whose best lower bounds make a first threshold.
+const SETS_PER_PLACE: usize = 4;
+const LEAST_SETS: usize = 64;
+
+/// The queries of a sweep.
+pub(crate) struct Asking<'a> {
+    pub(crate) block: &'a Block,
+    /// The block's tiles as rows of a product.
+    pub(crate) tiling: Tiling<'a>,
+    pub(crate) queries: &'a [Query],
+    /// How many base rows must be known to reach a score for it to be a threshold, per query.
+    pub(crate) ranks: &'a [usize],
+    /// Added to positions in the block to give the numbers in hits.
+    pub(crate) number: usize,
+}
+
+/// Works through pairs of blocks on one thread; keeps its buffers between calls.
+#[derive(Debug, Default)]
+pub(crate) struct Sweep {
+    /// One per query, infinite for those that only pad the block.
+    pub(crate) thresholds: Vec<f32>,
+    /// The same of the columns.
+    pub(crate) column_thresholds: Vec<f32>,
+    products: Vec<u32>,
+    maxima: Vec<f32>,
+    pub(crate) row_hits: Vec<Hit>,
+    pub(crate) column_hits: Vec<Hit>,
+}
+
+impl Sweep {
+    /// Leaves in `row_hits` every row of `base`, whose number is its position plus `number`, that may reach the threshold
+    /// of a query; with `both`, in `column_hits` every query that may reach the threshold of a row of `base`.
+    pub(crate) fn pair(&mut self, asking: &Asking<'_>, base: &Block, number: usize, both: bool, space: &Space) {
+        self.row_hits.clear();
+        self.column_hits.clear();
+        let (rows, columns) = (asking.block.padded(), base.padded());
+        let base_tiling = base.tiling();
+        let (cell_rows, cell_columns) = if base_tiling.divides() { (GROUP, COLUMNS) } else { (rows, columns) };
+        let stride = cell_columns.min(columns) + GAP;
+        self.products.resize(cell_rows * stride, 0);
+        for row in (0..rows).step_by(cell_rows) {
+            let row_range = row..(row + cell_rows).min(rows);
+            for column in (0..columns).step_by(cell_columns) {
+                let column_range = column..(column + cell_columns).min(columns);
+                for slab in 0..base_tiling.slabs() {
+                    space.kernels.product(
+                        space.element,
+                        asking.tiling.operand(slab, row_range.clone()),
+                        base_tiling.operand(slab, column_range.clone()),
+                        Products { words: &mut self.products, stride, accumulate: slab > 0 },
+                    );
+                }
+                self.filter(asking, row_range.clone(), base, column_range, number, both, stride, space);
+            }
+        }
+    }
+
+    #[allow(clippy::too_many_arguments)] // one call
+    fn filter(
+        &mut self,
+        asking: &Asking<'_>,
+        rows: Range<usize>,
+        base: &Block,
+        columns: Range<usize>,
+        number: usize,
+        both: bool,
+        stride: usize,
+        space: &Space,
+    ) {
+        let cell = Cell {
+            element: space.element,
+            products: &self.products,
+            stride,
+            rows: asking.block.side(rows.clone()),
+            columns: base.side(columns.clone()),
+            first_row: asking.number + rows.start,
+            first_column: number + columns.start,
+        };
+        for row in rows.start..rows.end.min(asking.block.n) {
+            if self.thresholds[row] == f32::NEG_INFINITY {
+                let sets =
+                    SETS_PER_PLACE.saturating_mul(asking.ranks[row]).max(LEAST_SETS).min(columns.len()) / TILE * TILE;
+                let Some(last) = asking.ranks[row].checked_sub(1).filter(|&last| last < sets) else { continue };
+                self.maxima.resize(sets, 0.0);
+                space.kernels.lower_bounds(cell, row - rows.start, &mut self.maxima);
+                let (_, &mut lower, _) = self.maxima.select_nth_unstable_by(last, |a, b| b.total_cmp(a));
+                self.thresholds[row] = asking.queries[row].bound.threshold_from_lower(lower);
+            }
+        }
+        let thresholds = &self.thresholds[rows];
+        if both {
+            let of_columns = &self.column_thresholds[columns];
+            space.kernels.scan_both(cell, thresholds, of_columns, &mut self.row_hits, &mut self.column_hits);
+        } else {
+            space.kernels.scan(cell, thresholds, &mut self.row_hits);
+        }
+    }
+}

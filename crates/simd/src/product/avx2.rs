@@ -1,0 +1,51 @@
+//! f32 by AVX2 and FMA: 5 or 6 rows with 16 columns at a time, in 10 or 12 of 16 registers.
+
+use bytemuck::cast;
+use pulp::f32x8;
+use pulp::x86::V3;
+
+use super::registers::{self, Arithmetic, Pair};
+use super::{Operand, Products};
+
+#[derive(Clone, Copy)]
+struct Float32(V3);
+
+impl Arithmetic for Float32 {
+    type Vector = [f32x8; 2];
+
+    #[inline(always)]
+    fn splat(self, word: u32) -> [f32x8; 2] {
+        [self.0.splat_f32x8(f32::from_bits(word)); 2]
+    }
+
+    #[inline(always)]
+    fn add(self, x: [f32x8; 2], y: [f32x8; 2]) -> [f32x8; 2] {
+        let add = self.0.avx;
+        [cast(add._mm256_add_ps(cast(x[0]), cast(y[0]))), cast(add._mm256_add_ps(cast(x[1]), cast(y[1])))]
+    }
+
+    #[inline(always)]
+    fn multiply_add(self, rows: [f32x8; 2], columns: [f32x8; 2], sums: [f32x8; 2]) -> [f32x8; 2] {
+        [self.0.mul_add_f32x8(rows[0], columns[0], sums[0]), self.0.mul_add_f32x8(rows[1], columns[1], sums[1])]
+    }
+
+    #[inline(always)]
+    fn multiply_pair(self, pair: &mut Pair<'_>) {
+        for block in 0..2 {
+            pair.multiply::<_, 0, 5, 1>(self, block);
+            pair.multiply::<_, 5, 5, 1>(self, block);
+            pair.multiply::<_, 10, 6, 1>(self, block);
+            pair.multiply::<_, 16, 5, 1>(self, block);
+            pair.multiply::<_, 21, 5, 1>(self, block);
+            pair.multiply::<_, 26, 6, 1>(self, block);
+        }
+    }
+}
+
+/// The products of f32.
+pub(super) fn float32(simd: V3, rows: Operand<'_>, columns: Operand<'_>, out: Products<'_>) {
+    simd.vectorize(
+        #[inline(always)]
+        || registers::product(Float32(simd), rows, columns, out),
+    );
+}
