@@ -42,7 +42,10 @@ fn unknown_flags_and_values_are_usage_errors() {
 #[test]
 fn an_unknown_simd_tier_is_a_usage_error() {
     let run = folder().command("compare x.npy y.npy -k 2").env("MNNO_SIMD", "sse9").finish();
-    run.fails_with(2, "error: MNNO_SIMD: unknown SIMD tier 'sse9': expected portable, avx2 or avx512");
+    run.fails_with(
+        2,
+        "error: MNNO_SIMD: unknown SIMD tier 'sse9': expected portable, avx2, avxvnni, avx512, avx512vnni or amx",
+    );
 }
 
 #[test]

@@ -51,11 +51,7 @@ impl Folder {
 
     pub fn command(&self, arguments: &str) -> Invocation {
         let mut command = Command::new(env!("CARGO_BIN_EXE_mnno"));
-        command
-            .current_dir(self.0.path())
-            .args(arguments.split_whitespace())
-            .stdin(Stdio::null())
-            .env_remove("MNNO_SIMD");
+        command.current_dir(self.0.path()).args(arguments.split_whitespace()).stdin(Stdio::null());
         Invocation(command)
     }
 

@@ -1,18 +1,21 @@
 //! Exact nearest neighbours: the ones of the canonical f64 score, whatever the machine.
 //!
-//! A search goes through three steps, tile by tile (a block of queries against some base rows):
+//! A search goes through three steps, one pair of blocks of rows at a time:
 //!
-//! 1. **Propose** (`tile.rs`): one f32 block product gives an approximate score of every pair.
-//! 2. **Certify** (`bound.rs`): a pair is dropped only if its approximate score and a proven error bound show that it
-//!    cannot be among the `k + 1` best of the canonical order.
-//! 3. **Re-score** (`tile.rs`): the few that are left are scored in f64, in one fixed order of operations
+//! 1. **Propose** (`sweep.rs`): block products of rows in low precision (`pack.rs`) estimate the score of every pair.
+//! 2. **Certify** (`bound.rs`, and the scan in [`mnno_simd`]): a pair is dropped only if its estimate and a proven error
+//!    bound show that it cannot be among the `k + 1` best of the canonical order.
+//! 3. **Re-score** (`list.rs`): the few that are left are scored in f64, in one fixed order of operations
 //!    ([`mnno_simd::Kernels`]), and kept by (score, tie rule) ([`TopK`]).
 //!
-//! The product's rounding therefore never decides an answer, and neither does the way the work is cut. The full score
-//! matrix never exists: memory is one panel of base rows, a tile per thread, and `O(n k)` for the lists.
+//! The filter's rounding therefore never decides an answer, and neither does the way the work is cut. Its precision
+//! ([`Filter`]) is chosen for the data from a sample (`filter.rs`). A self-join looks at each pair once, for both rows
+//! (`schedule.rs`); rows with the same bits are searched once (`equal.rs`). The full score matrix never exists: memory is
+//! the packed rows, all of them or one panel after the other (`tiles.rs`), products of a pair of blocks per thread, and
+//! `O(n k)` for the lists.
 //!
 //! Rejected: ranking by the f32 product itself, as most libraries do (its ties and near-ties depend on the blocking), and
-//! the product library's own threads (each tile runs sequentially; parallelism is over blocks of queries).
+//! the threads of a product library (each pair of blocks runs sequentially; parallelism is over pairs).
 #![forbid(unsafe_code)]
 
 mod bound;

@@ -90,9 +90,9 @@ impl List {
         k.saturating_add(1).saturating_mul(4).saturating_add(16)
     }
 
-    /// Bytes of memory that the waiting candidates of a list of `k` places take at most.
-    pub(crate) fn waiting_memory(k: usize) -> u64 {
-        (Self::most_waiting(k) as u64).saturating_mul(2 * size_of::<Candidate>() as u64)
+    /// Bytes of memory that the waiting candidates of a list of `k` places take at most, of `n` base rows.
+    pub(crate) fn waiting_memory(k: usize, n: usize) -> u64 {
+        (Self::most_waiting(k).min(n) as u64).saturating_mul(2 * size_of::<Candidate>() as u64)
     }
 
     /// Takes a hit of the filter.

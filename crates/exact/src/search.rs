@@ -135,7 +135,9 @@ impl<'a> Search<'a> {
     }
 
     /// Sets the most memory that the search may take, in bytes, its lists included and what the rows take of their own
-    /// excluded. Without a limit a search takes about 32 MiB and 3 MiB per thread beside its lists.
+    /// excluded. Within a limit the rows of a self-join are packed as a whole, 1 to 4 bytes per value, if that fits, or
+    /// else panel by panel, which takes about twice the time. Without a limit they are; any other search takes about 32 MiB,
+    /// and 20 MiB per thread, beside its lists.
     #[must_use]
     pub fn memory(mut self, bytes: u64) -> Self {
         self.memory = bytes;
@@ -275,15 +277,15 @@ impl<'a> Search<'a> {
 
     /// How the work is cut, and whether all of the base is packed and each pair of its rows looked at once.
     fn cut(&self, space: &Space, queries: usize, n: usize) -> Result<(Tiles, bool), SearchError> {
-        let shape =
-            Shape { d: space.centre.len(), depth: space.depth(), k: self.k, threads: rayon::current_num_threads() };
+        let (d, depth, threads) = (space.centre.len(), space.depth(), rayon::current_num_threads());
+        let shape = Shape { d, depth, k: self.k, n, threads };
         if let Some(tiles) = self.tiles {
             return Ok((tiles, self.same_rows && tiles.panel.get() >= n));
         }
         let lists = Self::list_memory(queries, self.k);
         let left = self.memory.saturating_sub(lists);
         let default = Tiles::for_shape(shape);
-        if self.same_rows && default.self_join_memory(shape, n) <= left {
+        if self.same_rows && default.self_join_memory(shape) <= left {
             return Ok((default, true));
         }
         let (tiles, needed) = Tiles::within(left, shape);

@@ -29,6 +29,8 @@ pub(crate) struct Shape {
     /// Tiles that 16 packed rows take.
     pub(crate) depth: usize,
     pub(crate) k: usize,
+    /// Base rows.
+    pub(crate) n: usize,
     pub(crate) threads: usize,
 }
 
@@ -51,23 +53,23 @@ impl Tiles {
 
     /// Bytes of memory that a search of queries in a base takes, beside its lists.
     fn memory(self, shape: Shape) -> u64 {
-        let lists = List::waiting_memory(shape.k).saturating_mul(self.block_rows() as u64);
+        let lists = List::waiting_memory(shape.k, shape.n).saturating_mul(self.block_rows() as u64);
         let thread = self.thread_memory(shape, 1).saturating_add(Block::memory(self.block_rows(), shape.depth));
         thread
             .saturating_add(lists)
             .saturating_mul(shape.threads as u64)
-            .saturating_add(Block::memory(self.panel.get(), shape.depth))
+            .saturating_add(Block::memory(self.panel.get().min(shape.n), shape.depth))
     }
 
-    /// Bytes of memory that a self-join of `n` rows takes, each pair once, beside its lists.
-    pub(crate) fn self_join_memory(self, shape: Shape, n: usize) -> u64 {
-        let list = List::waiting_memory(shape.k).saturating_add((size_of::<crate::list::Query>() + 8) as u64);
+    /// Bytes of memory that a self-join takes, each pair once, beside its lists.
+    pub(crate) fn self_join_memory(self, shape: Shape) -> u64 {
+        let list = List::waiting_memory(shape.k, shape.n).saturating_add((size_of::<crate::list::Query>() + 8) as u64);
         // Turned rows instead of packed queries.
         let thread = self.thread_memory(shape, 2).saturating_add(Block::memory(self.block_rows(), shape.depth));
         thread
             .saturating_mul(shape.threads as u64)
-            .saturating_add(list.saturating_mul(n as u64))
-            .saturating_add(Block::memory(n, shape.depth))
+            .saturating_add(list.saturating_mul(shape.n as u64))
+            .saturating_add(Block::memory(shape.n, shape.depth))
     }
 
     /// What one thread works with: products, hits that could be all pairs of a block, rows on their way.
@@ -112,7 +114,7 @@ mod tests {
     #[test]
     fn tiles_shrink_to_the_memory_and_no_further() {
         for d in [0, 1, 64, 768, 100_000] {
-            let shape = Shape { d, depth: d.div_ceil(16), k: 10, threads: 4 };
+            let shape = Shape { d, depth: d.div_ceil(16), k: 10, n: 1 << 20, threads: 4 };
             let default = Tiles::for_shape(shape);
             let needed = default.memory(shape);
             assert_eq!(Tiles::within(needed, shape), (default, needed));

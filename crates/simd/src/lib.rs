@@ -9,9 +9,9 @@
 //! - **One dispatch.** [`Tier`] names an instruction set, [`Kernels`] is the proof that this CPU has it. Whoever holds
 //!   a `Kernels` calls without asking again.
 //!
-//! The kernels are written once, as plain loops over fixed-size arrays, and compiled for each tier by `pulp`. Hand-written
-//! intrinsics were rejected here: these loops are bound by memory and by the latency of f64 additions, which the
-//! several-rows forms hide.
+//! What is bound by arithmetic is written in the instructions of each tier, by pulp's safe wrappers of the intrinsics, or in
+//! `product/` by intrinsics and assembly, the only unsafe code of the engine. The rest is plain loops over fixed-size
+//! arrays, compiled for each tier by pulp.
 // A kernel is compiled for a tier only where it is inlined into that tier's entry.
 #![allow(clippy::inline_always)]
 
@@ -25,10 +25,12 @@ mod scan;
 mod tier;
 mod tile;
 
+use lanes::{Plain, Term};
 pub use prefetch::prefetch;
 pub use product::{Operand, Products};
 pub use quantise::{Frame, Quantised};
 pub use scan::{Cell, GROUP, Hit, Side};
+use tier::Backend;
 pub use tier::{Kernels, Tier, UnavailableTier};
 pub use tile::{Element, TILE, Tile};
 
@@ -54,11 +56,7 @@ impl Kernels {
     /// # Panics
     /// If a length differs from that of `x`.
     pub fn dot_many<const R: usize>(self, x: &[f32], rows: [&[f32]; R]) -> [f64; R] {
-        assert_same_length(x, &rows);
-        self.run(
-            #[inline(always)]
-            || lanes::accumulate(x, rows, |a, b| a * b),
-        )
+        self.accumulate(x, rows, Term::Product)
     }
 
     /// `sum_j (x_j - y_j)^2` in f64, in the canonical order; difference, square and sum are each rounded.
@@ -80,21 +78,25 @@ impl Kernels {
     /// # Panics
     /// If a length differs from that of `x`.
     pub fn squared_euclidean_many<const R: usize>(self, x: &[f32], rows: [&[f32]; R]) -> [f64; R] {
-        assert_same_length(x, &rows);
-        self.run(
-            #[inline(always)]
-            || {
-                lanes::accumulate(x, rows, |a, b| {
-                    let t = a - b;
-                    t * t
-                })
-            },
-        )
+        self.accumulate(x, rows, Term::SquaredDifference)
     }
-}
 
-fn assert_same_length<const R: usize>(x: &[f32], rows: &[&[f32]; R]) {
-    for row in rows {
-        assert_eq!(x.len(), row.len(), "rows of different length");
+    fn accumulate<const R: usize>(self, x: &[f32], rows: [&[f32]; R], term: Term) -> [f64; R] {
+        for row in rows {
+            assert_eq!(x.len(), row.len(), "rows of different length");
+        }
+        match self.backend() {
+            Backend::Portable => lanes::accumulate(Plain, x, &rows, term),
+            #[cfg(target_arch = "x86_64")]
+            Backend::Avx2(simd) | Backend::AvxVnni(simd) => simd.vectorize(
+                #[inline(always)]
+                || lanes::accumulate(simd, x, &rows, term),
+            ),
+            #[cfg(target_arch = "x86_64")]
+            Backend::Avx512(simd) | Backend::Avx512Vnni(simd) | Backend::Amx(simd) => simd.vectorize(
+                #[inline(always)]
+                || lanes::accumulate(simd, x, &rows, term),
+            ),
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::OnceLock;
 
 #[cfg(target_arch = "x86_64")]
 use pulp::x86::{V3, V4};
@@ -87,8 +88,26 @@ pub(crate) enum Backend {
 }
 
 impl Kernels {
-    /// The fastest kernels that this CPU can run. Cheap after the first call in a process.
+    /// The kernels that the environment variable `MNNO_SIMD` names, or else the fastest that this CPU can run. Found out
+    /// once per process. A name that cannot be followed is passed over here; [`Kernels::from_environment`] tells of it.
     pub fn detect() -> Self {
+        Self::from_environment().unwrap_or_else(|_| Self::fastest())
+    }
+
+    /// As [`Kernels::detect`].
+    ///
+    /// # Errors
+    /// [`UnavailableTier`] if `MNNO_SIMD` names no tier, or one that this CPU cannot run.
+    pub fn from_environment() -> Result<Self, UnavailableTier> {
+        static KERNELS: OnceLock<Result<Kernels, UnavailableTier>> = OnceLock::new();
+        let kernels = KERNELS.get_or_init(|| match std::env::var_os("MNNO_SIMD") {
+            None => Ok(Self::fastest()),
+            Some(name) => name.to_string_lossy().parse().and_then(Self::with_tier),
+        });
+        kernels.clone()
+    }
+
+    fn fastest() -> Self {
         Tier::ALL.into_iter().rev().find_map(|tier| Self::with_tier(tier).ok()).unwrap_or(Self(Backend::Portable))
     }
 

@@ -50,72 +50,53 @@ fn words(element: Element, row: &[f32], depth: usize) -> Vec<u32> {
     words
 }
 
-/// The first `d` values of `rows` as an operand that begins at tile `start`, with foreign tiles on both sides.
-fn pack(kernels: Kernels, element: Element, rows: &[Vec<f32>], d: usize, columns: bool, start: usize) -> Vec<Tile> {
-    let depth = d.div_ceil(element.per_word() * TILE);
-    let count = rows.len() / TILE * depth;
-    let mut tiles = vec![Tile([[FOREIGN; TILE]; TILE]); start + count + 1];
-    let operand = &mut tiles[start..start + count];
-    for (i, row) in rows.iter().enumerate() {
-        for (j, word) in words(element, &row[..d], depth).into_iter().enumerate() {
-            if kernels.interleaved() {
-                cast_slice_mut::<Tile, u32>(operand)[j * rows.len() + i] = word;
-            } else {
-                let tile = &mut operand[i / TILE * depth + j / TILE];
-                let (row, word_of_row) = (i % TILE, j % TILE);
-                tile.0[if columns { word_of_row } else { row }][if columns { row } else { word_of_row }] = word;
+/// Tiles of an operand, with foreign ones on both sides.
+struct Packed {
+    tiles: Vec<Tile>,
+    start: usize,
+    /// Rows or columns.
+    count: usize,
+}
+
+impl Packed {
+    /// The first `d` values of each of `rows`.
+    fn new(kernels: Kernels, element: Element, rows: &[Vec<f32>], d: usize, columns: bool) -> Self {
+        let depth = d.div_ceil(element.per_word() * TILE);
+        let (start, count) = (d % 3 + usize::from(columns), rows.len());
+        let mut tiles = vec![Tile([[FOREIGN; TILE]; TILE]); start + count / TILE * depth + 1];
+        let operand = &mut tiles[start..][..count / TILE * depth];
+        for (i, row) in rows.iter().enumerate() {
+            for (j, word) in words(element, &row[..d], depth).into_iter().enumerate() {
+                if kernels.interleaved() {
+                    cast_slice_mut::<Tile, u32>(operand)[j * count + i] = word;
+                } else {
+                    let tile = &mut operand[i / TILE * depth + j / TILE];
+                    let (i, j) = (i % TILE, j % TILE);
+                    *(if columns { &mut tile.0[j][i] } else { &mut tile.0[i][j] }) = word;
+                }
             }
         }
-    }
-    tiles
-}
-
-/// Sums of products and of their magnitudes so far, `[ROWS][COLUMNS]`.
-struct Reference {
-    sums: Vec<f64>,
-    magnitudes: Vec<f64>,
-}
-
-impl Reference {
-    fn new() -> Self {
-        Self { sums: vec![0.0; ROWS * COLUMNS], magnitudes: vec![0.0; ROWS * COLUMNS] }
+        Self { tiles, start, count }
     }
 
-    /// Adds the products of value `j` of every row with that of every column.
-    fn add(&mut self, rows: &[Vec<f32>], columns: &[Vec<f32>], j: usize) {
-        let products = rows.iter().flat_map(|x| columns.iter().map(move |y| f64::from(x[j]) * f64::from(y[j])));
-        for ((sum, magnitude), product) in self.sums.iter_mut().zip(&mut self.magnitudes).zip(products) {
-            *sum += product;
-            *magnitude += product.abs();
-        }
+    fn operand(&self) -> Operand<'_> {
+        Operand::new(&self.tiles[self.start..self.tiles.len() - 1], self.count / TILE)
     }
 }
 
-/// Shape and place of one product.
-struct Case {
-    rows: usize,
-    columns: usize,
-    stride: usize,
-    accumulate: bool,
-    /// Tiles before the operands, words before the products.
-    start: usize,
+/// One product as it should be, and as it is.
+struct Product {
+    /// Values that were multiplied.
+    d: usize,
+    /// Sum of products, and of their magnitudes, in f64.
+    sum: f64,
+    magnitude: f64,
+    /// What lay there before, where products are added.
+    old: u32,
+    word: u32,
 }
 
-/// All shapes, in different places for different `d`.
-fn cases(d: usize) -> impl Iterator<Item = Case> {
-    (0..16).map(move |bits| {
-        let columns = if bits & 2 == 0 { 32 } else { COLUMNS };
-        Case {
-            rows: if bits & 1 == 0 { 32 } else { ROWS },
-            columns,
-            stride: columns + if bits & 4 == 0 { 0 } else { 1 + d % 40 },
-            accumulate: bits & 8 != 0,
-            start: (d + bits) % 19,
-        }
-    })
-}
-
-/// What lies in a word of products that is added to.
+/// What lies in a word that is added to.
 fn old(element: Element, i: usize, j: usize) -> u32 {
     let value = (i * COLUMNS + j) as u32;
     match element {
@@ -124,122 +105,112 @@ fn old(element: Element, i: usize, j: usize) -> u32 {
     }
 }
 
-/// Multiplies the first `d` values and holds every word of the buffer against what it must be.
+/// Multiplies `left` and `right` to every kind of place, and holds every word of the buffer against what it must be.
 fn check(
     kernels: Kernels,
     element: Element,
-    (rows, columns): (&[Vec<f32>], &[Vec<f32>]),
+    left: &Packed,
+    right: &Packed,
     d: usize,
-    case: &Case,
-    agrees: impl Fn(usize, usize, u32) -> bool,
+    good: impl Fn(usize, usize, u32, u32) -> bool,
 ) {
-    let (m, n, stride, start) = (case.rows, case.columns, case.stride, case.start);
-    let tiles = [
-        pack(kernels, element, &rows[..m], d, false, start % 3),
-        pack(kernels, element, &columns[..n], d, true, start % 4),
-    ];
-    let depth = d.div_ceil(element.per_word() * TILE);
-    let left = Operand::new(&tiles[0][start % 3..][..m / TILE * depth], m / TILE);
-    let right = Operand::new(&tiles[1][start % 4..][..n / TILE * depth], n / TILE);
+    let (m, n) = (left.count, right.count);
+    for (gap, accumulate) in [(0, false), (0, true), (1 + d % 40, false), (1 + d % 40, true)] {
+        let (start, stride) = ((d + gap) % 19, n + gap);
+        let needed = (m - 1) * stride + n;
+        let mut buffer = vec![FOREIGN; start + needed + 20];
+        let words = &mut buffer[start..start + needed];
+        if accumulate {
+            for (i, row) in words.chunks_mut(stride).enumerate() {
+                row[..n].iter_mut().enumerate().for_each(|(j, word)| *word = old(element, i, j));
+            }
+        }
+        kernels.product(element, left.operand(), right.operand(), Products { words, stride, accumulate });
 
-    let mut buffer = vec![FOREIGN; start + m * stride + 20];
-    if case.accumulate {
-        for i in 0..m {
-            for j in 0..n {
-                buffer[start + i * stride + j] = old(element, i, j);
+        let at =
+            |index: usize| format!("{}, {element:?}, d {d}, {m} x {n}, stride {stride}, word {index}", kernels.tier());
+        let (before, rest) = buffer.split_at(start);
+        let (words, after) = rest.split_at(needed);
+        assert!(before.iter().chain(after).all(|&word| word == FOREIGN), "around: {}", at(start));
+        for (i, row) in words.chunks(stride).enumerate() {
+            for (j, &word) in row.iter().enumerate() {
+                let old = if accumulate { old(element, i, j) } else { 0 };
+                let good = if j < n { good(i, j, old, word) } else { word == FOREIGN };
+                assert!(good, "{word:#x} at {}", at(i * stride + j));
             }
         }
     }
-    let needed = (m - 1) * stride + n;
-    let words = &mut buffer[start..start + needed];
-    kernels.product(element, left, right, Products { words, stride, accumulate: case.accumulate });
-
-    for (at, &word) in buffer.iter().enumerate() {
-        let place = at.checked_sub(start).map(|at| (at / stride, at % stride));
-        let right = match place.filter(|&(i, j)| i < m && j < n) {
-            Some((i, j)) => agrees(i, j, word),
-            None => word == FOREIGN,
-        };
-        let tier = kernels.tier();
-        assert!(right, "{tier}, {element:?}, d {d}, {m} x {n}, stride {stride}, word {at} from {start}: {word:#x}");
-    }
 }
 
-/// Calls `with` for every tier and element, with as many values as four tiles and a bit more hold.
-fn for_each_element(value: fn(Element, &mut Random) -> f32, with: impl Fn(Kernels, Element, &[Vec<f32>], &[Vec<f32>])) {
-    for element in [Element::Int8, Element::Bf16, Element::Float32] {
+/// Checks every tier with as many values as four tiles and a bit more hold, and every lesser number.
+fn check_all(elements: &[Element], value: impl Fn(Element, &mut Random) -> f32, good: impl Fn(&Product) -> bool) {
+    for &element in elements {
         let mut random = Random(7);
-        let d = 4 * element.per_word() * TILE + 3;
+        let most = 4 * element.per_word() * TILE + 3;
         let mut matrix = |rows| -> Vec<Vec<f32>> {
-            (0..rows).map(|_| (0..d).map(|_| value(element, &mut random)).collect()).collect()
+            (0..rows).map(|_| (0..most).map(|_| value(element, &mut random)).collect()).collect()
         };
         let (rows, columns) = (matrix(ROWS), matrix(COLUMNS));
-        for kernels in Kernels::available() {
-            if kernels.elements().contains(&element) {
-                with(kernels, element, &rows, &columns);
+        let tiers: Vec<Kernels> =
+            Kernels::available().into_iter().filter(|k| k.elements().contains(&element)).collect();
+        let mut reference = vec![(0.0, 0.0); ROWS * COLUMNS];
+        for d in 0..=most {
+            for &kernels in &tiers {
+                let [left, all_rows] = [32, ROWS].map(|m| Packed::new(kernels, element, &rows[..m], d, false));
+                let [right, all_columns] = [32, COLUMNS].map(|n| Packed::new(kernels, element, &columns[..n], d, true));
+                for (left, right) in
+                    [(&left, &right), (&left, &all_columns), (&all_rows, &right), (&all_rows, &all_columns)]
+                {
+                    check(kernels, element, left, right, d, |i, j, old, word| {
+                        let (sum, magnitude) = reference[i * COLUMNS + j];
+                        good(&Product { d, sum, magnitude, old, word })
+                    });
+                }
+            }
+            if d < most {
+                let products = rows.iter().flat_map(|x| columns.iter().map(move |y| f64::from(x[d]) * f64::from(y[d])));
+                for ((sum, magnitude), product) in reference.iter_mut().zip(products) {
+                    *sum += product;
+                    *magnitude += product.abs();
+                }
             }
         }
     }
 }
 
 #[test]
-fn products_are_exact_or_within_the_bound_of_summation() {
-    for_each_element(mixed, |kernels, element, rows, columns| {
-        let mut reference = Reference::new();
-        for d in 0..=rows[0].len() {
-            for case in cases(d) {
-                check(kernels, element, (rows, columns), d, &case, |i, j, word| {
-                    let sum = reference.sums[i * COLUMNS + j];
-                    let old = if case.accumulate { old(element, i, j) } else { 0 };
-                    if element == Element::Int8 {
-                        return word.cast_signed() == (sum as i32).wrapping_add(old.cast_signed());
-                    }
-                    let old = f64::from(f32::from_bits(old));
-                    let m = (d + 8) as f64 * 2f64.powi(-24);
-                    let bound = m / (1.0 - m) * (reference.magnitudes[i * COLUMNS + j] + old.abs());
-                    (f64::from(f32::from_bits(word)) - (sum + old)).abs() <= bound
-                });
-            }
-            if d < rows[0].len() {
-                reference.add(rows, columns, d);
-            }
-        }
+fn bytes_are_multiplied_exactly() {
+    check_all(&[Element::Int8], mixed, |p| p.word.cast_signed() == (p.sum as i32).wrapping_add(p.old.cast_signed()));
+}
+
+#[test]
+fn floats_are_within_the_bound_of_summation() {
+    check_all(&[Element::Bf16, Element::Float32], mixed, |p| {
+        let old = f64::from(f32::from_bits(p.old));
+        let m = (p.d + 8) as f64 * 2f64.powi(-24);
+        let bound = m / (1.0 - m) * (p.magnitude + old.abs());
+        (f64::from(f32::from_bits(p.word)) - (p.sum + old)).abs() <= bound
     });
 }
 
 #[test]
-fn small_integers_are_exact_in_every_element() {
-    for_each_element(
+fn small_integers_are_exact_in_floats() {
+    check_all(
+        &[Element::Bf16, Element::Float32],
         |_, random| random.integer(9),
-        |kernels, element, rows, columns| {
-            let mut reference = Reference::new();
-            for d in 0..=rows[0].len() {
-                for case in cases(d) {
-                    check(kernels, element, (rows, columns), d, &case, |i, j, word| {
-                        let sum = reference.sums[i * COLUMNS + j];
-                        let old = if case.accumulate { old(element, i, j) } else { 0 };
-                        if element == Element::Int8 {
-                            word.cast_signed() == (sum as i32).wrapping_add(old.cast_signed())
-                        } else {
-                            f64::from(f32::from_bits(word)) == sum + f64::from(f32::from_bits(old))
-                        }
-                    });
-                }
-                if d < rows[0].len() {
-                    reference.add(rows, columns, d);
-                }
-            }
-        },
+        |p| f64::from(f32::from_bits(p.word)) == p.sum + f64::from(f32::from_bits(p.old)),
     );
 }
 
 /// Values at their extremes, so many in two calls that sums in which bytes are biased by 128 pass 2^31.
 #[test]
 fn sums_of_bytes_wrap_and_never_saturate() {
-    const DEPTH: usize = 1100;
+    const DEPTH: u16 = 1100;
     for kernels in Kernels::available().into_iter().filter(|kernels| kernels.elements().contains(&Element::Int8)) {
         for (x, y) in [(-128i8, -128i8), (127, 127), (-128, 127), (127, -128)] {
-            let tiles = |value: i8| vec![Tile([[u32::from_ne_bytes([value.cast_unsigned(); 4]); TILE]; TILE]); DEPTH];
+            let tiles = |value: i8| {
+                vec![Tile([[u32::from_ne_bytes([value.cast_unsigned(); 4]); TILE]; TILE]); usize::from(DEPTH)]
+            };
             let (rows, columns) = (tiles(x), tiles(y));
             let mut words = vec![0; 32 * 32];
             for accumulate in [false, true] {
@@ -247,7 +218,7 @@ fn sums_of_bytes_wrap_and_never_saturate() {
                 let out = Products { words: &mut words, stride: 32, accumulate };
                 kernels.product(Element::Int8, left, right, out);
             }
-            let expected = (i64::from(x) * i64::from(y) * (DEPTH * 64) as i64) as i32;
+            let expected = (i64::from(x) * i64::from(y) * i64::from(DEPTH) * 64) as i32;
             assert!(words.iter().all(|word| word.cast_signed() == expected), "{}, {x} x {y}", kernels.tier());
         }
     }

@@ -20,7 +20,7 @@ use super::budget::LEAST;
 #[command(name = "mnno", version, max_term_width = 110)]
 #[command(
     after_help = "Exit codes: 0 ok, 2 usage, 65 bad data, 66 cannot open, 71 system error, 73 cannot write, 74 input changed \
-                  or I/O error, 130 interrupted.\nMNNO_SIMD=portable|avx2|avx512 forces a SIMD tier; results are the same."
+                  or I/O error, 130 interrupted.\nMNNO_SIMD=portable|avx2|avxvnni|avx512|avx512vnni|amx forces a SIMD tier; results are the same."
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]

@@ -109,6 +109,10 @@ pub(crate) fn search_failure(error: SearchError, base: &str, queries: &str, k: u
             let what = format!("a search for {k} neighbours of each row of {queries}");
             budget.exceeded(needed, &what).hint("choose a smaller -k or fewer --threads, or raise --memory")
         }
+        SearchError::Filter { filter, tier } => {
+            Failure::usage(format!("--filter {filter}: the SIMD tier {tier} has no such filter"))
+                .hint("leave the choice to mnno: --filter auto")
+        }
         other => Failure::bad_data(format!("{base}: {other}")),
     }
 }

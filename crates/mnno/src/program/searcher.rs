@@ -43,13 +43,8 @@ pub(crate) fn configure<'a>(
         FilterRule::F32 => Some(Filter::Float32),
     };
     let search = search.threads(Threads::Pool(threads)).ties(ties).filter(filter);
-    match std::env::var_os("MNNO_SIMD") {
-        None => Ok(search),
-        Some(name) => {
-            let kernels = name.to_string_lossy().parse().and_then(Kernels::with_tier);
-            Ok(search.kernels(kernels.map_err(|e| Failure::usage(format!("MNNO_SIMD: {e}")))?))
-        }
-    }
+    let kernels = Kernels::from_environment().map_err(|e| Failure::usage(format!("MNNO_SIMD: {e}")))?;
+    Ok(search.kernels(kernels))
 }
 
 /// Outputs never replace what was read: files, folders and lists of them, labels.
