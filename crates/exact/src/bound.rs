@@ -49,18 +49,18 @@
 //! # From scores to thresholds
 //!
 //! All that is left is f64: `p`, `a` and `b` as computed, `t`, the shift, the threshold, and the canonical score, which is
-//! itself off from the real number. Let `S = (|a| + 2 |c|) (|b| + 2 |c|)`, and for distances `(|a| + |b|)^2`.
+//! itself off from the real number. Let `S = (|a| + |c|) (|b| + |c|)`, and for distances `(|a| + |b|)^2`; `|p(x)| |p(y)|`,
+//! `|a| |b|`, `|a| |c|`, `|c| |b|` and `c.c` are at most `S`.
 //!
-//! - The canonical dot product passes `d / 8 + 4` roundings per term (a product of two f32 is exact in f64), at most
-//!   `(d / 8 + 4) e |p(x)| |p(y)| <= (d / 8 + 4) e S`; the cosine's norms, root and division add as much. The distance is a
-//!   sum of `d` squares of rounded differences: `(d / 8 + 7) e |a - b|^2`. The clamp of the cosine only brings it nearer.
-//! - Each value of `a` is off by `e |a_j|`, and under the cosine by `(d / 16 + 6) e |p_j|` more: `2 (d / 16 + 7) e S` in a
-//!   product of two.
-//! - `t`, the shift and `a.a` are sums of `d` products, off by `(d + 2) e` of `|c| |b|`, `|c| |a|`, `|c|^2`, `|b|^2` or
-//!   `|a|^2`, each at most `S`.
-//! - The threshold adds three numbers that are at most `2 S` each.
+//! - The canonical dot product passes `d / 8 + 4` roundings per term (a product of two f32 is exact in f64):
+//!   `(d / 8 + 4) e S`. The cosine's norms add as much, their product, root and the division 3 more; the clamp only brings
+//!   it nearer. The distance is a sum of squares of rounded differences: `(d / 8 + 7) e |a - b|^2`.
+//! - Under the cosine `p(x)` is off by a factor, of the norm, root, division and product, `1 + (d / 16 + 5) e` at most, and so
+//!   is `p(y)`: `(d / 8 + 10) e S`. The subtraction of the centre is off by `e |a|`, and `e |b|`: `2 e S`.
+//! - `t` and the two terms of the shift are each summed in 16 lanes: `3 (d / 16 + 18) e S`.
+//! - The threshold adds three numbers of at most `2 S`: `6 e S`.
 //!
-//! Together less than `(3.5 d + 60) e S`; `slack = (d + 32) 8 e S` is what is used, with the largest `|b|` of the panel.
+//! Together less than `(9 d / 16 + 83) e S`; `slack = (d + 128) e S` is what is used, with the largest `|b|` of the panel.
 //!
 //! So a row whose upper bound lies below `factor g + shift - slack`, rounded down, has a canonical score worse than `g`. And if
 //! `k + 1` rows have a lower bound of at least `l`, each has a canonical score worth `l - slack`, and a row whose upper bound
@@ -108,7 +108,7 @@ impl Terms {
             Metric::Cosine | Metric::InnerProduct => (
                 row.with_centre,
                 -(row.with_centre + space.centre_norm * space.centre_norm),
-                length + 2.0 * space.centre_norm,
+                length + space.centre_norm,
             ),
             Metric::Euclidean | Metric::SquaredEuclidean => (-0.5 * row.squared_norm, 0.5 * row.squared_norm, length),
         };
@@ -157,7 +157,7 @@ impl QueryBound {
     /// For a query with this shift and size, against base rows of size `largest` at most.
     pub(crate) fn new(space: &Space, shift: f64, size: f64, largest: f64) -> Self {
         let square = space.scale * space.scale;
-        let roundoff = (space.centre.len() as f64 + 32.0) * 4.0 * f64::EPSILON;
+        let roundoff = (space.centre.len() as f64 + 128.0) * (0.5 * f64::EPSILON);
         let (factor, slack) = match space.metric {
             Metric::Cosine => (1.0, size * largest),
             Metric::InnerProduct => (square, size * largest),

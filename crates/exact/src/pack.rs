@@ -276,9 +276,9 @@ impl<'a> Tiling<'a> {
         self.depth.div_ceil(self.slab.max(1)).max(1)
     }
 
-    /// Whether the rows can be multiplied part by part, each time in one go.
+    /// Whether the rows can be multiplied part by part.
     pub(crate) fn divides(self) -> bool {
-        self.slabs() == 1 && !self.whole
+        !self.whole
     }
 
     /// Slab `slab` of `rows`: whole groups, all of them unless the tiling divides.

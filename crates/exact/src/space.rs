@@ -55,7 +55,7 @@ impl Space {
         for c in &mut centre {
             *c = if c.is_finite() { *c * scale } else { 0.0 };
         }
-        let centre_norm = centre.iter().map(|c| c * c).sum::<f64>().sqrt();
+        let centre_norm = squares(&centre).sqrt();
         let (element, product_error) = (Element::Float32, product_error(Element::Float32, d));
         Self { metric, kernels, element, scale, centre, centre_norm, product_error }
     }
@@ -79,6 +79,21 @@ impl Space {
 /// Tiles that 16 rows of `d` values take.
 pub(crate) fn depth(element: Element, d: usize) -> usize {
     d.div_ceil(element.per_word()).div_ceil(TILE)
+}
+
+/// `c . c`, summed in as many lanes as [`crate::bound`] counts on.
+fn squares(values: &[f64]) -> f64 {
+    let (body, rest) = values.as_chunks::<16>();
+    let mut sums = [0.0; 16];
+    for chunk in body {
+        for (sum, value) in sums.iter_mut().zip(chunk) {
+            *sum += value * value;
+        }
+    }
+    for (sum, value) in sums.iter_mut().zip(rest) {
+        *sum += value * value;
+    }
+    sums.iter().sum()
 }
 
 fn inverse_norm(squared_norm: f64) -> f64 {

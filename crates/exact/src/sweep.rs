@@ -8,7 +8,8 @@ use crate::list::Query;
 use crate::pack::{Block, Tiling};
 use crate::space::Space;
 
-/// Columns of a cell of few rows: its products stay in the first-level cache.
+/// Columns of a cell. With few rows its products stay in the first-level cache; with all of a block's, they stay in the second
+/// with a slab of either side.
 const COLUMNS: usize = 256;
 /// Words between rows of products: rows a power of two apart would share few lines of the cache.
 const GAP: usize = TILE;
@@ -49,7 +50,8 @@ impl Sweep {
         self.column_hits.clear();
         let (rows, columns) = (asking.block.padded(), base.padded());
         let base_tiling = base.tiling();
-        let (cell_rows, cell_columns) = if base_tiling.divides() { (GROUP, COLUMNS) } else { (rows, columns) };
+        let cell_rows = if base_tiling.slabs() == 1 { GROUP } else { rows };
+        let (cell_rows, cell_columns) = if base_tiling.divides() { (cell_rows, COLUMNS) } else { (rows, columns) };
         let stride = cell_columns.min(columns) + GAP;
         self.products.resize(cell_rows * stride, 0);
         for row in (0..rows).step_by(cell_rows) {

@@ -49,9 +49,7 @@ fn decoded(element: Element, words: &[u32], step: f32) -> Vec<f64> {
 fn allowed(element: Element, words: &[u32]) -> bool {
     words.iter().all(|&word| match element {
         Element::Int8 => word.to_le_bytes().iter().all(|&b| b.cast_signed() != i8::MIN),
-        Element::Bf16 => {
-            [word << 16, word & 0xffff_0000].iter().all(|&b| b == 0 || f32::from_bits(b).is_normal())
-        }
+        Element::Bf16 => [word << 16, word & 0xffff_0000].iter().all(|&b| b == 0 || f32::from_bits(b).is_normal()),
         Element::Float32 => f32::from_bits(word).is_finite(),
     })
 }
@@ -81,7 +79,11 @@ fn check(kernels: Kernels, element: Element, row: &[f32], frame: Frame<'_>, scra
         kernels.quantise(element, row, frame, &mut words, scratch);
     let w: Vec<f64> = row.iter().zip(frame.centre).map(|(&x, c)| f64::from(x) * frame.factor - c).collect();
     let length = norm(w.iter().copied());
-    assert!(near(squared_norm, length * length, length * length), "{what}: w.w {squared_norm:e}, {:e}", length * length);
+    assert!(
+        near(squared_norm, length * length, length * length),
+        "{what}: w.w {squared_norm:e}, {:e}",
+        length * length
+    );
     let expected: f64 = w.iter().zip(frame.centre).map(|(w, c)| w * c).sum();
     let scale = length * norm(frame.centre.iter().copied());
     assert!(near(with_centre, expected, scale), "{what}: w.centre {with_centre:e}, {expected:e}");

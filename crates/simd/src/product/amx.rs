@@ -41,8 +41,9 @@ macro_rules! kernel {
         /// 32 words, `stride` bytes apart.
         #[inline(always)]
         unsafe fn $name(block: Block) {
-            // SAFETY: the loop reads `depth` tiles from each of the four blocks and nothing else, and loads and stores the
-            // 32 x 32 words; all of them are the caller's promise. Every register that is written is declared.
+            // SAFETY: the loop reads `depth` tiles from each of the four blocks and nothing else (a prefetch past the last is a
+            // hint without effect), and loads and stores the 32 x 32 words; all of them are the caller's promise. Every
+            // register that is written is declared.
             unsafe {
                 std::arch::asm!(
                     "test {accumulate:e}, {accumulate:e}",
@@ -65,6 +66,11 @@ macro_rules! kernel {
                     concat!($instruction, " tmm1, tmm4, tmm7"),
                     "tileloadd tmm5, [{a1} + {row}]",
                     concat!($instruction, " tmm2, tmm5, tmm6"),
+                    // The second block's next tile, or the next two blocks' first, into the nearest cache: about a
+                    // twentieth faster where columns come from the second.
+                    ".irp line, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15",
+                    "prefetcht0 [{b1} + 1024 + 64 * \\line]",
+                    ".endr",
                     concat!($instruction, " tmm3, tmm5, tmm7"),
                     "add {a0}, 1024",
                     "add {a1}, 1024",

@@ -129,8 +129,8 @@ pub(super) fn product<A: Arithmetic>(simd: A, rows: Operand<'_>, columns: Operan
 pub(super) fn unsigned_correction<A: Arithmetic>(simd: A, tiles: &[Tile], row: usize) -> u32 {
     let mut sums = simd.splat(0);
     for tile in tiles {
-        sums = simd.multiply_add(cast(tile.0[row]), simd.splat(0x0101_0101), sums);
+        sums = simd.multiply_add(cast(tile.0[row]), simd.splat(0x8080_8080), sums);
     }
     let sums: [u32; TILE] = cast(sums);
-    sums.iter().fold(0u32, |total, &sum| total.wrapping_sub(sum.wrapping_mul(128)))
+    sums.iter().fold(0u32, |total, &sum| total.wrapping_sub(sum))
 }

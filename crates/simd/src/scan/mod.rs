@@ -55,7 +55,8 @@ impl Side<'_> {
         let threshold = &thresholds[part];
         let mut reach = [0.0; GROUP];
         for i in 0..GROUP {
-            reach[i] = threshold[i] - (on_residual[i] * residual + on_norm[i] * norm);
+            // Infinity less an infinite error would be no number.
+            reach[i] = threshold[i].min(f32::MAX) - (on_residual[i] * residual + on_norm[i] * norm);
         }
         reach
     }
