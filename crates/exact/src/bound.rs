@@ -32,8 +32,8 @@
 //! is monotone. With `E = (n_a + r_a) r_b + (r_a + gamma n_a) n_b` the score is within `E + u |t|` of the estimate for
 //! `gamma = gamma_(d' + 24)`, where `gamma_m + 4 u <= gamma_(m+4)` takes care of the addition's share of `P`.
 //!
-//! `t` is stored rounded up by `4 u |t|`, twice what its own rounding and the addition can lose, so that `estimate + E` bounds
-//! the score from above; for the bound from below the scan takes `8 u (|estimate| + |t|)` off `estimate - E` (`below` in
+//! `t` is stored rounded up by `8 u |t|`, more than its own rounding and the addition can lose, so that `estimate + E` bounds
+//! the score from above; for the bound from below the scan takes `16 u (|estimate| + |t|)` off `estimate - E` (`below` in
 //! the scan), which also pays for the rounding of the difference.
 //!
 //! `E` itself is evaluated in f32 from four factors, each rounded up and enlarged by `32 u`, for three roundings.
@@ -60,7 +60,10 @@
 //! - `t` and the two terms of the shift are each summed in 16 lanes: `3 (d / 16 + 18) e S`.
 //! - The threshold adds three numbers of at most `2 S`: `6 e S`.
 //!
-//! Together less than `(9 d / 16 + 83) e S`; `slack = (d + 128) e S` is what is used, with the largest `|b|` of the panel.
+//! Together less than `(9 d / 16 + 83) e S`, for which `kappa S` is used with `kappa = (d + 128) e`. It falls into parts:
+//! `kappa (|a| + |c|) |c|`, or `kappa |a|^2` for distances, belongs to the query and is the `slack` of its thresholds.
+//! `kappa (|a| + |c|) |b|`, or `2 kappa |a| |b|`, joins `E`, with `|b| <= n_b + r_b`. The last, `kappa |b|^2` for distances, is
+//! less than `u |t|`, which the rounding of `t` has room for. So a long row in the base costs the others nothing.
 //!
 //! So a row whose upper bound lies below `factor g + shift - slack`, rounded down, has a canonical score worse than `g`. And if
 //! `k + 1` rows have a lower bound of at least `l`, each has a canonical score worth `l - slack`, and a row whose upper bound
@@ -97,30 +100,33 @@ pub(crate) struct Terms {
     pub(crate) norm: f32,
     pub(crate) on_residual: f32,
     pub(crate) on_norm: f32,
-    pub(crate) shift: f64,
-    pub(crate) size: f64,
+    pub(crate) bound: QueryBound,
 }
 
 impl Terms {
     pub(crate) fn new(row: Quantised, space: &Space) -> Self {
-        let length = row.squared_norm.sqrt();
-        let (offset, shift, size) = match space.metric {
-            Metric::Cosine | Metric::InnerProduct => (
-                row.with_centre,
-                -(row.with_centre + space.centre_norm * space.centre_norm),
-                length + space.centre_norm,
-            ),
-            Metric::Euclidean | Metric::SquaredEuclidean => (-0.5 * row.squared_norm, 0.5 * row.squared_norm, length),
+        let kappa = (space.centre.len() as f64 + 128.0) * (0.5 * f64::EPSILON);
+        let (length, c) = (row.squared_norm.sqrt(), space.centre_norm);
+        let square = space.scale * space.scale;
+        let (offset, factor, shift, slack, on_length) = match space.metric {
+            Metric::Cosine | Metric::InnerProduct => {
+                let factor = if space.metric == Metric::Cosine { 1.0 } else { square };
+                let shift = -(row.with_centre + c * c);
+                (row.with_centre, factor, shift, kappa * (length + c) * c, kappa * (length + c))
+            }
+            Metric::Euclidean | Metric::SquaredEuclidean => {
+                let half = 0.5 * row.squared_norm;
+                (-half, 0.5 * square, half, kappa * row.squared_norm, 2.0 * kappa * length)
+            }
         };
         let unbounded = !row.residual.is_finite();
         Self {
-            offset: if unbounded { 0.0 } else { up(offset + offset.abs() * (4.0 * UNIT)) },
+            offset: if unbounded { 0.0 } else { up(offset + offset.abs() * (8.0 * UNIT)) },
             residual: inflated(row.residual),
             norm: inflated(row.norm),
-            on_residual: inflated(row.norm + row.residual),
-            on_norm: inflated(row.residual + space.product_error * row.norm),
-            shift,
-            size,
+            on_residual: inflated(row.norm + row.residual + on_length),
+            on_norm: inflated(row.residual + space.product_error * row.norm + on_length),
+            bound: QueryBound { larger_is_nearer: space.metric.larger_is_nearer(), factor, shift, slack },
         }
     }
 }
@@ -144,31 +150,20 @@ fn down(value: f64) -> f32 {
     -up(-value)
 }
 
-/// What turns scores of one query against some base rows into thresholds of the scan.
+/// What turns scores of one query into thresholds of the scan.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct QueryBound {
-    metric: Metric,
+    larger_is_nearer: bool,
     factor: f64,
     shift: f64,
     slack: f64,
 }
 
 impl QueryBound {
-    /// For a query with this shift and size, against base rows of size `largest` at most.
-    pub(crate) fn new(space: &Space, shift: f64, size: f64, largest: f64) -> Self {
-        let square = space.scale * space.scale;
-        let roundoff = (space.centre.len() as f64 + 128.0) * (0.5 * f64::EPSILON);
-        let (factor, slack) = match space.metric {
-            Metric::Cosine => (1.0, size * largest),
-            Metric::InnerProduct => (square, size * largest),
-            Metric::Euclidean | Metric::SquaredEuclidean => (0.5 * square, (size + largest) * (size + largest)),
-        };
-        Self { metric: space.metric, factor, shift, slack: roundoff * slack }
-    }
-
     /// What an upper bound must reach for the row to reach the canonical score `score`.
     pub(crate) fn threshold(&self, score: f64) -> f32 {
-        down(self.metric.goodness(score) * self.factor + self.shift - self.slack)
+        let goodness = if self.larger_is_nearer { score } else { -score };
+        down(goodness * self.factor + self.shift - self.slack)
     }
 
     /// What an upper bound must reach for the row to reach the score of a row with this lower bound.

@@ -101,6 +101,10 @@ impl List {
         if hit.upper < self.threshold {
             return;
         }
+        if self.waiting.capacity() == 0 {
+            // Nearly every list comes to hold so many.
+            self.waiting.reserve_exact(Self::most_waiting(self.best.k()).min(64));
+        }
         self.waiting.push(Candidate { upper: hit.upper, lower: hit.lower, index: hit.base });
         let most = Self::most_waiting(self.best.k());
         if self.waiting.len() >= most {

@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use mnno_simd::{Frame, GROUP, Kernels, Operand, Quantised, Side, TILE, Tile};
 
-use crate::bound::{self, Terms};
+use crate::bound::{self, QueryBound, Terms};
 use crate::error::Side as Which;
+use crate::list::Query;
 use crate::space::Space;
 use crate::{Metric, Rows, SearchError};
 
@@ -61,12 +62,8 @@ pub(crate) struct Block {
     group_norm: Vec<f32>,
     /// `dot(x, x)` of each row.
     pub(crate) squared_norms: Vec<f64>,
-    /// What the scores of each row are shifted by when it asks, see [`crate::bound`].
-    pub(crate) shifts: Vec<f64>,
-    /// What the rounding of f64 is relative to, for each row.
-    pub(crate) sizes: Vec<f64>,
-    /// The largest size of a row whose score can be bounded.
-    pub(crate) largest_size: f64,
+    /// What turns the scores of each row, when it asks, into thresholds.
+    pub(crate) bounds: Vec<QueryBound>,
 }
 
 /// Buffers for packing on one thread.
@@ -99,9 +96,7 @@ impl Block {
             group_residual: Vec::new(),
             group_norm: Vec::new(),
             squared_norms: Vec::new(),
-            shifts: Vec::new(),
-            sizes: Vec::new(),
-            largest_size: 0.0,
+            bounds: Vec::new(),
         }
     }
 
@@ -169,10 +164,8 @@ impl Block {
         self.offset[n..].fill(f32::NEG_INFINITY);
         self.group_residual.resize(padded / GROUP, 0.0);
         self.group_norm.resize(padded / GROUP, 0.0);
-        for numbers in [&mut self.squared_norms, &mut self.shifts, &mut self.sizes] {
-            numbers.resize(n, 0.0);
-        }
-        self.largest_size = 0.0;
+        self.squared_norms.resize(n, 0.0);
+        self.bounds.clear();
     }
 
     fn set(&mut self, i: usize, squared_norm: f64, quantised: Quantised, space: &Space) {
@@ -184,11 +177,7 @@ impl Block {
         self.on_residual[i] = terms.on_residual;
         self.on_norm[i] = terms.on_norm;
         self.squared_norms[i] = squared_norm;
-        self.shifts[i] = terms.shift;
-        self.sizes[i] = terms.size;
-        if quantised.residual.is_finite() {
-            self.largest_size = self.largest_size.max(terms.size);
-        }
+        self.bounds.push(terms.bound);
     }
 
     /// Stores the words of 16 rows, `[row][word]`.
@@ -214,6 +203,12 @@ impl Block {
             let place = begin * blocks + sixteen * in_slab + (t - begin);
             self.tiles[place] = if role == Role::Rows { tile } else { tile.transposed() };
         }
+    }
+
+    /// The rows as queries.
+    pub(crate) fn queries(&self) -> Vec<Query> {
+        let query = |i| Query { number: self.first + i, squared_norm: self.squared_norms[i], bound: self.bounds[i] };
+        (0..self.n).map(query).collect()
     }
 
     /// Fills `tiles` with those of these columns turned to rows.
@@ -256,7 +251,7 @@ impl Block {
     pub(crate) fn memory(n: usize, depth: usize) -> u64 {
         let padded = n.next_multiple_of(GROUP) as u64;
         let tiles = (depth as u64).saturating_mul((size_of::<Tile>() / TILE) as u64);
-        padded.saturating_mul(tiles.saturating_add(6 * 4 + 3 * 8 + 1))
+        padded.saturating_mul(tiles.saturating_add(6 * 4 + 8 + size_of::<QueryBound>() as u64 + 1))
     }
 }
 

@@ -4,9 +4,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use crate::bound::QueryBound;
 use crate::error::Side;
-use crate::list::Query;
 use crate::pack::{Block, Role, Scratch};
 use crate::space::Space;
 use crate::{Rows, SearchError};
@@ -19,13 +17,11 @@ pub(crate) struct Panel {
     /// Rows per block, but for the last.
     block: usize,
     pub(crate) blocks: Vec<Block>,
-    /// The largest size of a row whose score can be bounded, see [`Block::sizes`].
-    pub(crate) largest_size: f64,
 }
 
 impl Panel {
     pub(crate) fn new(block: usize) -> Self {
-        Self { first: 0, block, blocks: Vec::new(), largest_size: 0.0 }
+        Self { first: 0, block, blocks: Vec::new() }
     }
 
     /// Fills the panel with rows `rows` of `base`, on the current thread pool.
@@ -37,7 +33,6 @@ impl Panel {
             let first = rows.start + i * size;
             block.fill(base, first..(first + size).min(rows.end), Side::Base, Role::Columns, space, scratch)
         })?;
-        self.largest_size = self.blocks.iter().map(|b| b.largest_size).fold(0.0, f64::max);
         Ok(())
     }
 
@@ -49,14 +44,5 @@ impl Panel {
     /// `dot(b, b)` of the row at `position`.
     pub(crate) fn squared_norm(&self, position: usize) -> f64 {
         self.blocks[position / self.block].squared_norms[position % self.block]
-    }
-
-    /// Row `i` of a packed block as a query of this panel.
-    pub(crate) fn query(&self, block: &Block, i: usize, space: &Space) -> Query {
-        Query {
-            number: block.first + i,
-            squared_norm: block.squared_norms[i],
-            bound: QueryBound::new(space, block.shifts[i], block.sizes[i], self.largest_size),
-        }
     }
 }

@@ -34,10 +34,6 @@ impl Job<'_> {
         Scorer::new(self.space.metric, self.space.kernels, self.base, self.queries)
     }
 
-    fn queries(&self, block: &Block, panel: &Panel) -> Vec<Query> {
-        (0..block.n).map(|i| panel.query(block, i, &self.space)).collect()
-    }
-
     fn ranks(&self, queries: &[Query]) -> Vec<usize> {
         let rank =
             |q: &Query| self.k.saturating_add(1).saturating_add(self.exclude.at_most(q.number, &self.group_sizes));
@@ -79,7 +75,7 @@ impl Job<'_> {
                 let first = task * block;
                 let rows = first..first + lists.len();
                 asking.fill(self.queries, rows, Side::Queries, Role::Rows, &self.space, scratch)?;
-                let queries = self.queries(asking, panel);
+                let queries = asking.queries();
                 let ranks = self.ranks(&queries);
                 let asking =
                     Asking { block: asking, tiling: asking.tiling(), queries: &queries, ranks: &ranks, number: 0 };
@@ -101,7 +97,7 @@ impl Job<'_> {
     /// Searches the rows of a panel that holds the whole base in themselves, each pair of blocks once.
     pub(crate) fn self_join(&self, panel: &Panel, list: &List) -> Result<Vec<TopK>, SearchError> {
         let blocks = &panel.blocks;
-        let askers: Vec<Asker> = blocks.par_iter().map(|block| self.asker(block, panel, list)).collect();
+        let askers: Vec<Asker> = blocks.par_iter().map(|block| self.asker(block, list)).collect();
         let new_worker = || (Vec::<Tile>::new(), None, Sweep::default(), self.scorer());
 
         // First each block with itself, so that every row has a threshold before others ask on its behalf. Then block i
@@ -147,8 +143,8 @@ impl Job<'_> {
         Ok(lists.flatten().map(|list| list.best).collect())
     }
 
-    fn asker(&self, block: &Block, panel: &Panel, list: &List) -> Asker {
-        let queries = self.queries(block, panel);
+    fn asker(&self, block: &Block, list: &List) -> Asker {
+        let queries = block.queries();
         let ranks = self.ranks(&queries);
         let lists = vec![list.clone(); block.n];
         let mut thresholds = Vec::new();

@@ -1,5 +1,7 @@
 //! The space that rows are filtered in: where its origin lies, its unit, and the numbers it is written in.
 
+use std::cmp::Ordering;
+
 use mnno_simd::{Element, Kernels, TILE};
 
 use crate::bound::product_error;
@@ -28,29 +30,34 @@ impl Space {
     /// A space for the rows of `base`, in f32.
     pub(crate) fn new(base: &dyn Rows, metric: Metric, kernels: Kernels) -> Self {
         let (n, d) = (base.n(), base.d());
-        let mut centre = vec![0.0f64; d];
         let mut scratch = Vec::new();
         let sampled: Vec<usize> = (0..n).step_by(n.div_ceil(SAMPLED).max(1)).collect();
-        let share = 1.0 / sampled.len().max(1) as f64;
+        let factor = |row: &[f32]| if metric == Metric::Cosine { inverse_norm(kernels.dot(row, row)) } else { 1.0 };
+
+        let mut centre = vec![0.0f64; d];
         for &i in &sampled {
             let row = base.row(i, &mut scratch);
-            let factor = share * if metric == Metric::Cosine { inverse_norm(kernels.dot(row, row)) } else { 1.0 };
-            for (c, &x) in centre.iter_mut().zip(row) {
-                *c += factor * f64::from(x);
-            }
+            let factor = factor(row) / sampled.len() as f64;
+            centre.iter_mut().zip(row).for_each(|(c, &x)| *c += factor * f64::from(x));
         }
-        let mut largest = 0.0f64;
-        if metric == Metric::Cosine {
-            largest = 1.0;
-        } else {
-            for &i in &sampled {
-                let row = base.row(i, &mut scratch);
-                let squares: f64 = row.iter().zip(&centre).map(|(&x, c)| (f64::from(x) - c) * (f64::from(x) - c)).sum();
-                largest = largest.max(squares.sqrt());
+        // Errors grow with the distance from the centre. A mean that a few long rows have drawn away from the others is none.
+        let (mut moved, mut unmoved, mut largest) = (0.0, 0.0, 0.0f64);
+        for &i in &sampled {
+            let row = base.row(i, &mut scratch);
+            let factor = factor(row);
+            let length = factor * kernels.dot(row, row).sqrt();
+            let distance: f64 = row.iter().zip(&centre).map(|(&x, c)| (factor * f64::from(x) - c).powi(2)).sum();
+            if length > 0.0 {
+                moved += distance.sqrt() / length;
+                unmoved += 1.0;
             }
+            largest = largest.max(length);
+        }
+        if moved.partial_cmp(&unmoved) != Some(Ordering::Less) {
+            centre.fill(0.0);
         }
         // A file that changes while it is read may have given NaN; any finite scale and centre will do.
-        let exponent = if largest > 0.0 { -largest.log2().ceil() } else { 0.0 };
+        let exponent = if metric != Metric::Cosine && largest > 0.0 { -largest.log2().ceil() } else { 0.0 };
         let scale = exponent.clamp(-300.0, 300.0).exp2();
         for c in &mut centre {
             *c = if c.is_finite() { *c * scale } else { 0.0 };

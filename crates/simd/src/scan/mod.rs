@@ -74,7 +74,7 @@ impl Side<'_> {
 /// A lower bound for the score whose estimate is `value`: what the offset and the estimate were rounded up comes off too.
 #[inline(always)]
 fn below(value: f32, offset: f32, error: f32) -> f32 {
-    const ROUNDING: f32 = 1.0 / (1 << 21) as f32;
+    const ROUNDING: f32 = 1.0 / (1 << 20) as f32;
     (value - error) - (value.abs() + offset.abs()) * ROUNDING
 }
 
