@@ -22,7 +22,7 @@
 //!
 //! `|a.b - a~.b~| <= |a| r_b + r_a |b~|` and `|a| <= n_a + r_a`. The kernels compute `a~.b~` as `P`:
 //!
-//! - int8: the sum is exact in i32 for `d <= 133,152`; its conversion to f32 and the two multiplications with the steps round
+//! - int8: the sum is exact in i32 for `d <= 133,144`; its conversion to f32 and the two multiplications with the steps round
 //!   three times, so `|P - a~.b~| <= gamma_3 n_a n_b`.
 //! - bf16 and f32: the terms are summed in some order, each product exact (bf16), rounded, or fused with an addition. Whatever
 //!   the order, a term passes at most one rounding per term of the sum, padding included, so that by Cauchy-Schwarz
@@ -86,7 +86,7 @@ pub(crate) fn product_error(element: Element, d: usize) -> f64 {
     let terms = match element {
         Element::Int8 if d <= MAX_INT8 => 0,
         Element::Bf16 | Element::Float32 if d <= MAX_TERMS => d.next_multiple_of(32),
-        _ => return f64::INFINITY,
+        _ => return f64::MAX, // a row that is stored as zero has no error even then
     };
     let mu = (terms + 24) as f64 / f64::from(1u32 << 24);
     mu / (1.0 - mu)
@@ -110,9 +110,8 @@ impl Terms {
         let square = space.scale * space.scale;
         let (offset, factor, shift, slack, on_length) = match space.metric {
             Metric::Cosine | Metric::InnerProduct => {
-                let factor = if space.metric == Metric::Cosine { 1.0 } else { square };
                 let shift = -(row.with_centre + c * c);
-                (row.with_centre, factor, shift, kappa * (length + c) * c, kappa * (length + c))
+                (row.with_centre, square, shift, kappa * (length + c) * c, kappa * (length + c))
             }
             Metric::Euclidean | Metric::SquaredEuclidean => {
                 let half = 0.5 * row.squared_norm;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use mnno_simd::{Element, Kernels, Tier};
+use mnno_simd::{Element, GROUP, Kernels, Tier};
 
 use crate::error::Side;
 use crate::pack::{Block, Role, Scratch};
@@ -72,6 +72,11 @@ pub struct UnknownFilter(pub String);
 /// Multiplications below which a choice costs more than it can bring.
 const SMALL: u64 = 1 << 24;
 
+/// Rows that a sample has at least.
+const LEAST_SAMPLE: usize = 128;
+/// Memory that packed rows of a sample may take.
+const SAMPLE_BYTES: u64 = 64 << 20;
+
 /// What a filter costs, in nanoseconds of one thread on a CPU of the 2020s. Only ratios matter.
 struct Cost {
     /// Multiplying and adding one value.
@@ -112,6 +117,7 @@ pub(crate) fn choose(
     queries: &dyn Rows,
     same_rows: bool,
     k: usize,
+    memory: u64,
 ) -> Result<(Filter, String), SearchError> {
     let (n, d, tier) = (base.n(), base.d(), space.kernels.tier());
     let mut filters = Filter::available(space.kernels);
@@ -125,7 +131,10 @@ pub(crate) fn choose(
     // The cheapest products first: often nothing else needs to be looked at.
     let filter_cost = |filter| Cost::new(tier, filter).of_query(filter, n, d);
     filters.sort_by(|&a, &b| filter_cost(a).total_cmp(&filter_cost(b)));
-    let sample = Sample::new(base, queries, same_rows);
+    let sample = Sample::new(base, queries, same_rows, memory);
+    if sample.base.len() < LEAST_SAMPLE.min(n) {
+        return only(Filter::Float32, "there is little memory for a sample");
+    }
     let mut best = (f64::INFINITY, Filter::Float32);
     let mut told = Vec::new();
     for filter in filters {
@@ -155,8 +164,10 @@ struct Sample {
 }
 
 impl Sample {
-    fn new(base: &dyn Rows, queries: &dyn Rows, same_rows: bool) -> Self {
-        let rows = (base.n() / 16).clamp(512, 2048);
+    fn new(base: &dyn Rows, queries: &dyn Rows, same_rows: bool, memory: u64) -> Self {
+        let row = Block::memory(GROUP, space::depth(Element::Float32, base.d())) / GROUP as u64;
+        let most = (memory / 16).min(SAMPLE_BYTES) / row.max(1);
+        let rows = (base.n() / 16).clamp(512, 2048).min(most as usize);
         Self { base: spread(base.n(), rows), queries: spread(queries.n(), rows / 8), same_rows, all: base.n() }
     }
 
@@ -165,36 +176,44 @@ impl Sample {
     /// In the sample fewer rows stand above a score than in the base. The list's last place is taken to lie where as large a
     /// share of the sample as of the base stands above it, but at least one row does.
     fn candidates(&self, space: &Space, base: &dyn Rows, queries: &dyn Rows, k: usize) -> Result<f64, SearchError> {
-        let (base, queries) = (Subset::new(base, &self.base), Subset::new(queries, &self.queries));
-        let (n, places) = (self.base.len(), k.saturating_add(1) as f64);
-        let mut panel = Panel::new(n.next_multiple_of(mnno_simd::GROUP));
-        panel.fill(&base, 0..n, space)?;
-        let mut block = Block::new();
-        block.fill(&queries, 0..self.queries.len(), Side::Queries, Role::Rows, space, &mut Scratch::default())?;
-        let mut sweep = Sweep::default();
-        sweep.thresholds = vec![f32::NEG_INFINITY; block.padded()];
-        let ranks = vec![usize::MAX; block.n];
-        let asking = Asking { block: &block, tiling: block.tiling(), queries: &[], ranks: &ranks, number: 0 };
-        sweep.pair(&asking, &panel.blocks[0], 0, false, space);
-        let mut bounds = vec![Vec::new(); block.n];
-        for hit in &sweep.row_hits {
-            let (query, base) = (hit.query as usize, hit.base as usize);
-            // Not those that only pad, nor a row with itself.
-            if query < block.n && base < n && !(self.same_rows && self.queries[query] == self.base[base]) {
-                bounds[query].push((hit.upper, hit.lower));
+        let (base, all) = (Subset::new(base, &self.base), self.all as f64);
+        let mut panel = Panel::new(self.base.len().next_multiple_of(GROUP));
+        panel.fill(&base, 0..self.base.len(), space)?;
+        let places = k.saturating_add(1) as f64;
+        let place = (places * self.base.len() as f64 / all).round().max(1.0);
+        let (mut block, mut scratch, mut sweep) = (Block::new(), Scratch::default(), Sweep::default());
+        let mut candidates = 0.0;
+        for asking in self.queries.chunks(GROUP) {
+            let rows = Subset::new(queries, asking);
+            block.fill(&rows, 0..asking.len(), Side::Queries, Role::Rows, space, &mut scratch)?;
+            let ranks = vec![usize::MAX; block.n];
+            sweep.thresholds = vec![f32::NEG_INFINITY; block.padded()];
+            let whole = Asking { block: &block, tiling: block.tiling(), queries: &[], ranks: &ranks, number: 0 };
+            let mut bounds = vec![Vec::new(); block.n];
+            sweep.pair(&whole, &panel.blocks[0], 0, false, space, |sweep| {
+                for hit in &sweep.row_hits {
+                    let (query, row) = (hit.query as usize, hit.base as usize);
+                    // Not those that only pad, nor a row with itself.
+                    let real = query < block.n && row < self.base.len();
+                    if real && !(self.same_rows && asking[query] == self.base[row]) {
+                        bounds[query].push((hit.upper, hit.lower));
+                    }
+                }
+            });
+            for bounds in &mut bounds {
+                candidates += (kept(bounds, place as usize) as f64 / place * places).min(all);
             }
         }
-        let place = (places * n as f64 / self.all as f64).round().max(1.0);
-        let mut candidates = 0.0;
-        for bounds in &mut bounds {
-            let score = |&(upper, lower): &(f32, f32)| if lower.is_finite() { 0.5 * (upper + lower) } else { lower };
-            bounds.sort_unstable_by(|a, b| score(b).total_cmp(&score(a)));
-            let threshold = bounds.get(place as usize - 1).map_or(f32::NEG_INFINITY, score);
-            let kept = bounds.iter().filter(|(upper, _)| *upper >= threshold).count();
-            candidates += (kept as f64 / place * places).min(self.all as f64);
-        }
-        Ok(candidates / bounds.len().max(1) as f64)
+        Ok(candidates / self.queries.len().max(1) as f64)
     }
+}
+
+/// How many rows with these bounds may reach the score of the row at `place`, from 1.
+fn kept(bounds: &mut [(f32, f32)], place: usize) -> usize {
+    let score = |&(upper, lower): &(f32, f32)| if lower.is_finite() { 0.5 * (upper + lower) } else { lower };
+    bounds.sort_unstable_by(|a, b| score(b).total_cmp(&score(a)));
+    let threshold = bounds.get(place - 1).map_or(f32::NEG_INFINITY, score);
+    bounds.iter().filter(|(upper, _)| *upper >= threshold).count()
 }
 
 /// `count` of `n` numbers, or all, as evenly as can be.

@@ -18,6 +18,8 @@
 //! the threads of a product library (each pair of blocks runs sequentially; parallelism is over pairs).
 #![forbid(unsafe_code)]
 
+#[cfg(test)]
+mod attack;
 mod bound;
 mod equal;
 mod error;
@@ -46,3 +48,6 @@ pub use rows::{RowBlock, Rows, SliceRows, Subset};
 pub use search::{Observer, Search, Threads};
 pub use tiles::Tiles;
 pub use top_k::{Ties, TopK};
+
+#[cfg(test)]
+extern crate self as mnno_exact; // the reference of the tests beside this crate

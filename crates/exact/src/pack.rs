@@ -10,8 +10,6 @@ use crate::list::Query;
 use crate::space::Space;
 use crate::{Metric, Rows, SearchError};
 
-/// Rows read at a time while packing.
-pub(crate) const PACK_ROWS: usize = 64;
 /// Tiles of a row that are multiplied in one go: 32 rows of them and as many columns stay in the first-level cache.
 const SLAB: usize = 12;
 
@@ -114,24 +112,19 @@ impl Block {
         let words = self.depth * TILE;
         let Scratch { rows: rows_scratch, centred, words: sixteen_rows } = scratch;
         sixteen_rows.resize(TILE * words, 0);
-        for begin in (0..self.padded()).step_by(PACK_ROWS) {
-            let end = (begin + PACK_ROWS).min(self.n).max(begin);
-            let block = rows.block(range.start + begin..range.start + end, rows_scratch);
-            for first in (begin..(begin + PACK_ROWS).min(self.padded())).step_by(TILE) {
-                for i in first..first + TILE {
-                    let row_words = &mut sixteen_rows[(i - first) * words..(i - first + 1) * words];
-                    if i >= self.n {
-                        row_words.fill(0);
-                        continue;
-                    }
-                    let row = block.row(i - begin);
-                    let squared_norm = squared_norm(row, range.start + i, space.metric, space.kernels, which)?;
-                    let frame = Frame { factor: space.factor(squared_norm), centre: &space.centre };
-                    let quantised = space.kernels.quantise(space.element, row, frame, row_words, centred);
-                    self.set(i, squared_norm, quantised, space);
-                }
-                self.store(first / TILE, sixteen_rows, role);
+        for begin in (0..self.padded()).step_by(TILE) {
+            let end = (begin + TILE).min(self.n).max(begin);
+            let block = rows.block(range.start + begin.min(self.n)..range.start + end.min(self.n), rows_scratch);
+            sixteen_rows.fill(0);
+            for i in begin..end {
+                let row = block.row(i - begin);
+                let squared_norm = squared_norm(row, range.start + i, space.metric, space.kernels, which)?;
+                let frame = Frame { factor: space.factor(squared_norm), centre: &space.centre };
+                let row_words = &mut sixteen_rows[(i - begin) * words..(i - begin + 1) * words];
+                let quantised = space.kernels.quantise(space.element, row, frame, row_words, centred);
+                self.set(i, squared_norm, quantised, space);
             }
+            self.store(begin / TILE, sixteen_rows, role);
         }
         for group in 0..self.group_norm.len() {
             let part = group * GROUP..(group + 1) * GROUP;

@@ -69,29 +69,35 @@ impl Job<'_> {
 
     /// Searches all queries in a panel, `block` at a time; `lists` has one list for each.
     pub(crate) fn search_panel(&self, panel: &Panel, block: usize, lists: &mut [List]) -> Result<(), SearchError> {
-        lists.par_chunks_mut(block).enumerate().try_for_each_init(
-            || (Block::new(), Scratch::default(), Sweep::default(), self.scorer()),
-            |(asking, scratch, sweep, scorer), (task, lists)| {
-                let first = task * block;
-                let rows = first..first + lists.len();
-                asking.fill(self.queries, rows, Side::Queries, Role::Rows, &self.space, scratch)?;
-                let queries = asking.queries();
-                let ranks = self.ranks(&queries);
-                let asking =
-                    Asking { block: asking, tiling: asking.tiling(), queries: &queries, ranks: &ranks, number: 0 };
-                for base in &panel.blocks {
+        let workers = Workers::default();
+        lists.par_chunks_mut(block).enumerate().try_for_each(|(task, lists)| {
+            workers.with(
+                || (Block::new(), Scratch::default(), Sweep::default(), self.scorer()),
+                |worker| {
+                    let (asking, scratch, sweep, scorer) = worker;
+                    let first = task * block;
+                    let rows = first..first + lists.len();
+                    asking.fill(self.queries, rows, Side::Queries, Role::Rows, &self.space, scratch)?;
+                    let queries = asking.queries();
+                    let ranks = self.ranks(&queries);
+                    let asking =
+                        Asking { block: asking, tiling: asking.tiling(), queries: &queries, ranks: &ranks, number: 0 };
                     thresholds(lists, asking.block, &mut sweep.thresholds);
-                    sweep.pair(&asking, base, base.first - panel.first, false, &self.space);
-                    raise(lists, &sweep.thresholds);
-                    self.take(&sweep.row_hits, 0, lists, &queries, panel, scorer);
-                    self.advance(lists.len() * base.n)?;
-                }
-                for (list, &query) in lists.iter_mut().zip(&queries) {
-                    list.finish(query, panel, scorer);
-                }
-                Ok(())
-            },
-        )
+                    for base in &panel.blocks {
+                        sweep.pair(&asking, base, base.first - panel.first, false, &self.space, |sweep| {
+                            raise(lists, &sweep.thresholds);
+                            self.take(&sweep.row_hits, 0, lists, &queries, panel, scorer);
+                            thresholds(lists, asking.block, &mut sweep.thresholds);
+                        });
+                        self.advance(lists.len() * base.n)?;
+                    }
+                    for (list, &query) in lists.iter_mut().zip(&queries) {
+                        list.finish(query, panel, scorer);
+                    }
+                    Ok(())
+                },
+            )
+        })
     }
 
     /// Searches the rows of a panel that holds the whole base in themselves, each pair of blocks once.
@@ -99,6 +105,7 @@ impl Job<'_> {
         let blocks = &panel.blocks;
         let askers: Vec<Asker> = blocks.par_iter().map(|block| self.asker(block, list)).collect();
         let new_worker = || (Vec::<Tile>::new(), None, Sweep::default(), self.scorer());
+        let workers = Workers::default();
 
         // First each block with itself, so that every row has a threshold before others ask on its behalf. Then block i
         // with i + 1, i + 2 .. in a circle, half the way around: each pair once, and the same work for every block.
@@ -109,31 +116,35 @@ impl Job<'_> {
             .collect();
         let diagonal: Vec<(usize, usize)> = (0..blocks.len()).map(|i| (i, i)).collect();
         for tasks in [diagonal, pairs] {
-            tasks.into_par_iter().try_for_each_init(new_worker, |(tiles, turned, sweep, scorer), (i, j)| {
-                let (block, base, both) = (&blocks[i], &blocks[j], i != j);
-                if *turned != Some(i) {
-                    block.turned(tiles);
-                    *turned = Some(i);
-                }
-                let (queries, ranks) = (&askers[i].queries, &askers[i].ranks);
-                let asking = Asking { block, tiling: block.tiling_of(tiles), queries, ranks, number: block.first };
-                sweep.thresholds.clone_from(&askers[i].lists().thresholds);
-                if both {
-                    sweep.column_thresholds.clone_from(&askers[j].lists().thresholds);
-                }
-                sweep.pair(&asking, base, base.first, both, &self.space);
-                self.log(&askers[i], &sweep.thresholds, &sweep.row_hits, !both, panel, scorer);
-                if both {
-                    self.log(&askers[j], &[], &sweep.column_hits, false, panel, scorer);
-                }
-                self.advance(block.n * base.n * if both { 2 } else { 1 })
+            tasks.into_par_iter().try_for_each(|(i, j)| {
+                workers.with(new_worker, |(tiles, turned, sweep, scorer)| {
+                    let (block, base, both) = (&blocks[i], &blocks[j], i != j);
+                    if *turned != Some(i) {
+                        block.turned(tiles);
+                        *turned = Some(i);
+                    }
+                    let (queries, ranks) = (&askers[i].queries, &askers[i].ranks);
+                    let asking = Asking { block, tiling: block.tiling_of(tiles), queries, ranks, number: block.first };
+                    let (rows, columns) = (&askers[i], &askers[j]);
+                    sweep.thresholds.clone_from(&rows.lists().thresholds);
+                    if both {
+                        sweep.column_thresholds.clone_from(&columns.lists().thresholds);
+                    }
+                    sweep.pair(&asking, base, base.first, both, &self.space, |sweep| {
+                        self.log(rows, &mut sweep.thresholds, &sweep.row_hits, !both, panel, scorer);
+                        if both {
+                            self.log(columns, &mut sweep.column_thresholds, &sweep.column_hits, false, panel, scorer);
+                        }
+                    });
+                    self.advance(block.n * base.n * if both { 2 } else { 1 })
+                })
             })?;
         }
         askers.par_iter().for_each_init(
             || self.scorer(),
             |scorer, asker| {
                 let mut lists = asker.lists();
-                self.drain(&mut lists, asker, panel, scorer);
+                self.drain(&mut lists, &[], asker, panel, scorer);
                 for (list, &query) in lists.lists.iter_mut().zip(&asker.queries) {
                     list.finish(query, panel, scorer);
                 }
@@ -152,28 +163,34 @@ impl Job<'_> {
         Asker { first: block.first, queries, ranks, shared: Mutex::new(Shared { lists, thresholds, hits: Vec::new() }) }
     }
 
-    /// Adds hits to those of a block; `thresholds` are what a sweep has raised.
+    /// Adds hits to those of a block; `thresholds`, which the sweep may have raised, become the block's.
     fn log(
         &self,
         asker: &Asker,
-        thresholds: &[f32],
+        thresholds: &mut Vec<f32>,
         hits: &[Hit],
         drain: bool,
         panel: &Panel,
         scorer: &mut Scorer<'_>,
     ) {
         let mut shared = asker.lists();
-        raise(&mut shared.lists, thresholds);
-        shared.hits.extend_from_slice(hits);
-        if drain || shared.hits.len() >= HITS_PER_LIST * shared.lists.len() {
-            self.drain(&mut shared, asker, panel, scorer);
+        for (known, &raised) in shared.thresholds.iter_mut().zip(thresholds.iter()) {
+            *known = known.max(raised);
         }
+        if drain || shared.hits.len() + hits.len() >= HITS_PER_LIST * shared.lists.len() {
+            self.drain(&mut shared, hits, asker, panel, scorer);
+        } else {
+            shared.hits.extend_from_slice(hits);
+        }
+        thresholds.clone_from(&shared.thresholds);
     }
 
-    /// Hands the hits of a block to its lists.
-    fn drain(&self, shared: &mut Shared, asker: &Asker, panel: &Panel, scorer: &mut Scorer<'_>) {
+    /// Hands the hits of a block, and some more, to its lists.
+    fn drain(&self, shared: &mut Shared, more: &[Hit], asker: &Asker, panel: &Panel, scorer: &mut Scorer<'_>) {
         let Shared { lists, thresholds, hits } = shared;
+        raise(lists, thresholds);
         self.take(hits, asker.first, lists, &asker.queries, panel, scorer);
+        self.take(more, asker.first, lists, &asker.queries, panel, scorer);
         hits.clear();
         for ((list, threshold), query) in lists.iter_mut().zip(thresholds).zip(&asker.queries) {
             list.tidy(query.bound);
@@ -182,8 +199,28 @@ impl Job<'_> {
     }
 }
 
+/// What threads work with, kept from task to task: as many as there are threads.
+struct Workers<W>(Mutex<Vec<W>>);
+
+impl<W> Default for Workers<W> {
+    fn default() -> Self {
+        Self(Mutex::new(Vec::new()))
+    }
+}
+
+impl<W> Workers<W> {
+    fn with<T>(&self, new: impl FnOnce() -> W, work: impl FnOnce(&mut W) -> T) -> T {
+        let idle = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = idle().pop();
+        let mut worker = kept.unwrap_or_else(new);
+        let result = work(&mut worker);
+        idle().push(worker);
+        result
+    }
+}
+
 /// Hits per list that are gathered before they are handed out: the lists of a block leave the cache between two blocks.
-const HITS_PER_LIST: usize = 4;
+pub(crate) const HITS_PER_LIST: usize = 4;
 
 /// A block of the self-join, whose rows ask and are asked for.
 struct Asker {

@@ -137,7 +137,7 @@ impl<'a> Search<'a> {
     /// Sets the most memory that the search may take, in bytes, its lists included and what the rows take of their own
     /// excluded. Within a limit the rows of a self-join are packed as a whole, 1 to 4 bytes per value, if that fits, or
     /// else panel by panel, which takes about twice the time. Without a limit they are; any other search takes about 32 MiB,
-    /// and 20 MiB per thread, beside its lists.
+    /// and 8 MiB per thread, beside its lists.
     #[must_use]
     pub fn memory(mut self, bytes: u64) -> Self {
         self.memory = bytes;
@@ -265,7 +265,7 @@ impl<'a> Search<'a> {
     fn space(&self, base: &dyn Rows, queries: &dyn Rows) -> Result<Space, SearchError> {
         let space = Space::new(base, self.metric, self.kernels);
         let (filter, why) = match self.filter {
-            None => filter::choose(&space, base, queries, self.same_rows, self.k)?,
+            None => filter::choose(&space, base, queries, self.same_rows, self.k, self.memory)?,
             Some(filter) if Filter::available(self.kernels).contains(&filter) => {
                 (filter, format!("filter {filter}: as asked"))
             }

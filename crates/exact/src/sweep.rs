@@ -13,6 +13,8 @@ use crate::space::Space;
 const COLUMNS: usize = 256;
 /// Words between rows of products: rows a power of two apart would share few lines of the cache.
 const GAP: usize = TILE;
+/// Hits that are gathered before they are handed out.
+const HITS: usize = 4096;
 /// Sets of columns, per place of a list, whose best lower bounds make a first threshold.
 const SETS_PER_PLACE: usize = 4;
 const LEAST_SETS: usize = 64;
@@ -29,6 +31,14 @@ pub(crate) struct Asking<'a> {
     pub(crate) number: usize,
 }
 
+/// A group of queries, some columns, and where their products lie.
+struct Strip {
+    rows: Range<usize>,
+    columns: Range<usize>,
+    products: Range<usize>,
+    stride: usize,
+}
+
 /// Works through pairs of blocks on one thread; keeps its buffers between calls.
 #[derive(Debug, Default)]
 pub(crate) struct Sweep {
@@ -43,11 +53,18 @@ pub(crate) struct Sweep {
 }
 
 impl Sweep {
-    /// Leaves in `row_hits` every row of `base`, whose number is its position plus `number`, that may reach the threshold
-    /// of a query; with `both`, in `column_hits` every query that may reach the threshold of a row of `base`.
-    pub(crate) fn pair(&mut self, asking: &Asking<'_>, base: &Block, number: usize, both: bool, space: &Space) {
-        self.row_hits.clear();
-        self.column_hits.clear();
+    /// Finds every row of `base`, whose number is its position plus `number`, that may reach the threshold of a query; with
+    /// `both`, also every query that may reach the threshold of a row of `base`. `flush` is called from time to time, and at
+    /// the end, to take `row_hits` and `column_hits`, which are cleared afterwards; it may raise the thresholds.
+    pub(crate) fn pair(
+        &mut self,
+        asking: &Asking<'_>,
+        base: &Block,
+        number: usize,
+        both: bool,
+        space: &Space,
+        mut flush: impl FnMut(&mut Self),
+    ) {
         let (rows, columns) = (asking.block.padded(), base.padded());
         let base_tiling = base.tiling();
         let cell_rows = if base_tiling.slabs() == 1 { GROUP } else { rows };
@@ -66,27 +83,40 @@ impl Sweep {
                         Products { words: &mut self.products, stride, accumulate: slab > 0 },
                     );
                 }
-                self.filter(asking, row_range.clone(), base, column_range, number, both, stride, space);
+                for first in row_range.clone().step_by(GROUP) {
+                    let products = (first - row) * stride..self.products.len();
+                    let strip = Strip { rows: first..first + GROUP, columns: column_range.clone(), products, stride };
+                    self.filter(asking, base, number, both, &strip, space);
+                    if self.row_hits.len() + self.column_hits.len() >= HITS {
+                        self.hand_out(&mut flush);
+                    }
+                }
             }
         }
+        self.hand_out(&mut flush);
     }
 
-    #[allow(clippy::too_many_arguments)] // one call
-    fn filter(
-        &mut self,
-        asking: &Asking<'_>,
-        rows: Range<usize>,
-        base: &Block,
-        columns: Range<usize>,
-        number: usize,
-        both: bool,
-        stride: usize,
-        space: &Space,
-    ) {
+    fn hand_out(&mut self, flush: &mut impl FnMut(&mut Self)) {
+        flush(self);
+        self.row_hits.clear();
+        self.column_hits.clear();
+    }
+
+    /// Bytes of memory that a pair of blocks of `rows` rows takes at most.
+    pub(crate) fn memory(rows: usize) -> u64 {
+        let products = size_of::<u32>() * rows * (rows + GAP);
+        // A vector that grows by doubling holds its old half meanwhile.
+        let hits = 3 * 2 * (HITS + GROUP * rows) * size_of::<Hit>();
+        (products + hits) as u64
+    }
+
+    /// One group of rows of a cell.
+    fn filter(&mut self, asking: &Asking<'_>, base: &Block, number: usize, both: bool, strip: &Strip, space: &Space) {
+        let (rows, columns) = (strip.rows.clone(), strip.columns.clone());
         let cell = Cell {
             element: space.element,
-            products: &self.products,
-            stride,
+            products: &self.products[strip.products.clone()],
+            stride: strip.stride,
             rows: asking.block.side(rows.clone()),
             columns: base.side(columns.clone()),
             first_row: asking.number + rows.start,

@@ -2,10 +2,12 @@
 
 use std::num::NonZeroUsize;
 
-use mnno_simd::GROUP;
+use mnno_simd::{GROUP, Hit, TILE};
 
-use crate::list::List;
-use crate::pack::{Block, PACK_ROWS};
+use crate::list::{List, Query};
+use crate::pack::Block;
+use crate::schedule::HITS_PER_LIST;
+use crate::sweep::Sweep;
 
 /// How the work is cut. It changes speed and memory, never an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +56,7 @@ impl Tiles {
     /// Bytes of memory that a search of queries in a base takes, beside its lists.
     fn memory(self, shape: Shape) -> u64 {
         let lists = List::waiting_memory(shape.k, shape.n).saturating_mul(self.block_rows() as u64);
-        let thread = self.thread_memory(shape, 1).saturating_add(Block::memory(self.block_rows(), shape.depth));
+        let thread = self.thread_memory(shape).saturating_add(Block::memory(self.block_rows(), shape.depth));
         thread
             .saturating_add(lists)
             .saturating_mul(shape.threads as u64)
@@ -63,24 +65,25 @@ impl Tiles {
 
     /// Bytes of memory that a self-join takes, each pair once, beside its lists.
     pub(crate) fn self_join_memory(self, shape: Shape) -> u64 {
-        let list = List::waiting_memory(shape.k, shape.n).saturating_add((size_of::<crate::list::Query>() + 8) as u64);
+        // The query, its rank and threshold, and hits that are gathered, in a vector that grows by doubling.
+        let beside = size_of::<Query>() + 16 + 2 * HITS_PER_LIST * size_of::<Hit>();
+        let list = List::waiting_memory(shape.k, shape.n).saturating_add(beside as u64);
         // Turned rows instead of packed queries.
-        let thread = self.thread_memory(shape, 2).saturating_add(Block::memory(self.block_rows(), shape.depth));
+        let thread = self.thread_memory(shape).saturating_add(Block::memory(self.block_rows(), shape.depth));
         thread
             .saturating_mul(shape.threads as u64)
             .saturating_add(list.saturating_mul(shape.n as u64))
             .saturating_add(Block::memory(shape.n, shape.depth))
     }
 
-    /// What one thread works with: products, hits that could be all pairs of a block, rows on their way.
-    fn thread_memory(self, shape: Shape, directions: u64) -> u64 {
-        let block = self.block_rows() as u64;
-        let pair = 4 + directions * 2 * size_of::<mnno_simd::Hit>() as u64;
+    /// What one thread works with: a pair of blocks, rows on their way.
+    fn thread_memory(self, shape: Shape) -> u64 {
         let row = (shape.d as u64).saturating_mul(4);
         let sixteen = (shape.depth as u64).saturating_mul(1024);
-        row.saturating_mul(PACK_ROWS as u64 + 8)
+        // Rows on their way into a block, in a vector that grows by doubling, and to be scored.
+        row.saturating_mul(3 * TILE as u64 + 8)
             .saturating_add(sixteen)
-            .saturating_add(pair * block * (block + 64))
+            .saturating_add(Sweep::memory(self.block_rows()))
             .saturating_add(PRODUCT_BYTES)
     }
 

@@ -5,7 +5,7 @@ use bytemuck::{Pod, Zeroable};
 /// What the words of a tile hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Element {
-    /// Four signed bytes per word; products are exact in i32 up to 133,152 values per row.
+    /// Four signed bytes per word; products are exact in i32 up to 133,144 values per row.
     Int8,
     /// Two bfloat16 per word; products are summed in f32.
     Bf16,

@@ -120,7 +120,7 @@ impl Problem {
         let words = (0..rows * stride).map(|_| {
             let value = scale * random.uniform();
             if element == Element::Int8 {
-                (value as i32 + random.below(4) as i32).cast_unsigned()
+                (value as i32 + i32::from(random.below(4) as u8)).cast_unsigned()
             } else {
                 value.to_bits()
             }
@@ -211,7 +211,7 @@ impl Problem {
                 let (row_number, column_number) = ((FIRST_ROW + row) as u32, (FIRST_COLUMN + column) as u32);
                 let number = if turned { (column_number, row_number) } else { (row_number, column_number) };
                 let threshold = thresholds[if turned { column } else { row }];
-                // Nobody asks with infinity, nor for padding, whose bound is minus infinity.
+                // Nothing reaches infinity, and nobody asks for padding, whose bound is minus infinity.
                 let asked = threshold < f32::INFINITY && pair.upper > f32::NEG_INFINITY;
                 let Some(hit) = found.get(&number) else {
                     let reaches = pair.exact_upper - pair.lost >= f64::from(threshold);
@@ -220,11 +220,12 @@ impl Problem {
                 };
                 known += 1;
                 real += usize::from(asked);
-                assert!(pair.upper >= threshold, "{what}: {number:?} with {} does not reach {threshold}", pair.upper);
+                let reached = pair.upper >= threshold && threshold < f32::INFINITY;
+                assert!(reached, "{what}: {number:?} with {} does not reach {threshold}", pair.upper);
                 assert_eq!(hit.upper.to_bits(), pair.upper.to_bits(), "{what}: {number:?}");
                 let lower = f64::from(hit.lower);
                 assert!(lower <= pair.exact_lower + pair.lost, "{what}: {number:?}: {hit:?}");
-                let loose = lower < pair.exact_lower - 20.0 * pair.lost;
+                let loose = lower < pair.exact_lower - 40.0 * pair.lost;
                 assert!(!loose, "{what}: {number:?}: {hit:?} for {}", pair.exact_lower);
             }
         }
@@ -326,7 +327,7 @@ fn best_of_groups(problem: &Problem, row: usize) -> f32 {
             rows.on_residual[row] * columns.group_residual[group] + rows.on_norm[row] * columns.group_norm[group];
         let offset = columns.offset[column];
         let value = problem.estimate(row, column).0 + offset;
-        (value - error) - (value.abs() + offset.abs()) * 2f32.powi(-21)
+        (value - error) - (value.abs() + offset.abs()) * 2f32.powi(-20)
     };
     (0..columns.len()).map(lower).fold(f32::NEG_INFINITY, f32::max)
 }

@@ -36,7 +36,7 @@ mod parts;
 mod scattered;
 mod widen;
 
-pub use bytes::{Io, install_fault_handler};
+pub use bytes::{Io, install_fault_handler, return_freed_memory};
 pub use check::{Check, EqualRows, Positions, Rounding, RowList, SUMMARY_BYTES_PER_ROW, Summary, ZeroRows};
 pub use error::{ErrorKind, Need, StoreError, plain};
 pub use fault::{DictFault, Fault};

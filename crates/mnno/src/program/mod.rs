@@ -28,6 +28,7 @@ use progress::Interruption;
 pub(crate) fn main() -> ExitCode {
     let cli = Cli::parse();
     mnno::store::install_fault_handler();
+    mnno::store::return_freed_memory();
     match run(&cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {

@@ -56,7 +56,8 @@ impl Side<'_> {
         let mut reach = [0.0; GROUP];
         for i in 0..GROUP {
             // Infinity less an infinite error would be no number.
-            reach[i] = threshold[i].min(f32::MAX) - (on_residual[i] * residual + on_norm[i] * norm);
+            let error = on_residual[i] * residual + on_norm[i] * norm;
+            reach[i] = if threshold[i] < f32::INFINITY { threshold[i] - error } else { f32::INFINITY };
         }
         reach
     }
@@ -111,7 +112,9 @@ pub struct Cell<'a> {
 }
 
 impl Kernels {
-    /// Pushes onto `hits` every column whose upper bound for a row reaches that row's threshold.
+    /// Pushes onto `hits` every column whose upper bound for a row reaches that row's threshold, but for rounding, which the
+    /// errors must have room for: three roundings of the estimate, one of its sum with the offset, two of the error. Nothing
+    /// reaches infinity.
     ///
     /// # Panics
     /// If a part of the cell has the wrong length.
@@ -292,17 +295,22 @@ impl<const BOTH: bool> Scan<'_, BOTH> {
             let column = first_column + bit;
             let column_number = (first + column) as u32;
             let (upper, lower) = rows.bounds(row, &columns, column, estimates[bit]);
-            if upper >= self.row_thresholds[row] {
+            if reached(self.row_thresholds[row], upper) {
                 self.row_hits.push(Hit { query: row_number, base: column_number, upper, lower });
             }
             if BOTH {
                 let (upper, lower) = columns.bounds(column, &rows, row, estimates[bit]);
-                if upper >= self.column_thresholds[column] {
+                if reached(self.column_thresholds[column], upper) {
                     self.column_hits.push(Hit { query: column_number, base: row_number, upper, lower });
                 }
             }
         }
     }
+}
+
+/// Whether an upper bound reaches a threshold; none reaches infinity, not even that of a row out of range.
+fn reached(threshold: f32, upper: f32) -> bool {
+    upper >= threshold && threshold < f32::INFINITY
 }
 
 /// The positions of the bits of `mask`, ascending.
