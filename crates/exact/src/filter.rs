@@ -179,8 +179,9 @@ impl Sample {
         let (base, all) = (Subset::new(base, &self.base), self.all as f64);
         let mut panel = Panel::new(self.base.len().next_multiple_of(GROUP));
         panel.fill(&base, 0..self.base.len(), space)?;
-        let places = k.saturating_add(1) as f64;
-        let place = (places * self.base.len() as f64 / all).round().max(1.0);
+        let places = k.saturating_add(1);
+        let place = places.saturating_mul(self.base.len()).saturating_add(self.all / 2) / self.all.max(1);
+        let place = place.max(1);
         let (mut block, mut scratch, mut sweep) = (Block::new(), Scratch::default(), Sweep::default());
         let mut candidates = 0.0;
         for asking in self.queries.chunks(GROUP) {
@@ -201,7 +202,7 @@ impl Sample {
                 }
             });
             for bounds in &mut bounds {
-                candidates += (kept(bounds, place as usize) as f64 / place * places).min(all);
+                candidates += (kept(bounds, place) as f64 / place as f64 * places as f64).min(all);
             }
         }
         Ok(candidates / self.queries.len().max(1) as f64)

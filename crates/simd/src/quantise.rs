@@ -141,7 +141,7 @@ fn int8(w: &[f64], step: f32, bytes: &mut [u8]) -> (f64, f64) {
     rounded(w, f64::from(step), bytes, |value| {
         // Not above 127 but for rounding, which this takes off again.
         let whole = (value as f32 * inverse + ROUND) - ROUND;
-        (whole, whole as i32 as u8)
+        (whole, (whole as i8).cast_unsigned())
     })
 }
 

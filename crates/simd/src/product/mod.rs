@@ -86,7 +86,7 @@ impl Kernels {
     ///
     /// # Panics
     /// If the operands differ in depth, `out` is too small, or this tier does not multiply `element`.
-    pub fn product(self, element: Element, rows: Operand<'_>, columns: Operand<'_>, out: Products<'_>) {
+    pub fn product(self, element: Element, rows: Operand<'_>, columns: Operand<'_>, mut out: Products<'_>) {
         assert!(self.elements().contains(&element), "{} has no products of {element:?}", self.tier());
         if rows.blocks == 0 || columns.blocks == 0 {
             return;
@@ -96,7 +96,7 @@ impl Kernels {
         let needed = (rows.blocks * TILE - 1) * out.stride + columns.blocks * TILE;
         assert!(out.words.len() >= needed, "products need {needed} words, {} given", out.words.len());
         match (self.backend(), element) {
-            (Backend::Portable, _) => portable::float32(rows, columns, out),
+            (Backend::Portable, _) => portable::float32(rows, columns, &mut out),
             #[cfg(target_arch = "x86_64")]
             (Backend::Avx2(simd), _) | (Backend::AvxVnni(simd), Element::Float32) => {
                 avx2::float32(simd, rows, columns, out);

@@ -7,7 +7,7 @@ use super::{Operand, Products};
 use crate::TILE;
 
 /// The products of interleaved f32 operands.
-pub(super) fn float32(rows: Operand<'_>, columns: Operand<'_>, out: Products<'_>) {
+pub(super) fn float32(rows: Operand<'_>, columns: Operand<'_>, out: &mut Products<'_>) {
     let words = rows.depth() * TILE;
     let (m, n) = (rows.blocks * TILE, columns.blocks * TILE);
     let (lhs, rhs): (&[f32], &[f32]) = (bytemuck::cast_slice(rows.tiles), bytemuck::cast_slice(columns.tiles));

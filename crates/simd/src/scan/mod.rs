@@ -119,7 +119,7 @@ impl Kernels {
     /// # Panics
     /// If a part of the cell has the wrong length.
     pub fn scan(self, cell: Cell<'_>, thresholds: &[f32], hits: &mut Vec<Hit>) {
-        self.scan_cell::<false>(cell, thresholds, &[], hits, &mut Vec::new());
+        self.scan_cell::<false>(&cell, thresholds, &[], hits, &mut Vec::new());
     }
 
     /// [`Kernels::scan`], and the same with rows and columns in exchanged roles: `column_hits` takes every row whose upper
@@ -136,7 +136,7 @@ impl Kernels {
         column_hits: &mut Vec<Hit>,
     ) {
         assert_eq!(cell.columns.len(), column_thresholds.len(), "one threshold per column");
-        self.scan_cell::<true>(cell, row_thresholds, column_thresholds, row_hits, column_hits);
+        self.scan_cell::<true>(&cell, row_thresholds, column_thresholds, row_hits, column_hits);
     }
 
     /// The largest lower bounds that row `row` has of its columns, one of each of `maxima.len()` sets that share no column:
@@ -162,7 +162,7 @@ impl Kernels {
 
     fn scan_cell<const BOTH: bool>(
         self,
-        cell: Cell<'_>,
+        cell: &Cell<'_>,
         row_thresholds: &[f32],
         column_thresholds: &[f32],
         row_hits: &mut Vec<Hit>,
@@ -199,7 +199,7 @@ impl Cell<'_> {
 
 /// One pass over a cell.
 struct Scan<'a, const BOTH: bool> {
-    cell: Cell<'a>,
+    cell: &'a Cell<'a>,
     row_thresholds: &'a [f32],
     column_thresholds: &'a [f32],
     row_hits: &'a mut Vec<Hit>,
@@ -248,7 +248,7 @@ impl<const BOTH: bool> Scan<'_, BOTH> {
         row_reach: &[f32; GROUP],
         column_reach: &[f32; GROUP],
     ) {
-        let Cell { products, stride, rows, columns, .. } = self.cell;
+        let &Cell { products, stride, rows, columns, .. } = self.cell;
         let first_column = first_column + part;
         let second = first_column + L::WIDTH;
         let steps = (lanes.load(&columns.step[first_column..]), lanes.load(&columns.step[second..]));
@@ -289,7 +289,7 @@ impl<const BOTH: bool> Scan<'_, BOTH> {
     /// Pushes the hits of a row among the columns that `mask` names; `estimates` are without offsets.
     #[inline(never)]
     fn push(&mut self, row: usize, first_column: usize, estimates: &[f32; GROUP], mask: u32) {
-        let Cell { rows, columns, first_row, first_column: first, .. } = self.cell;
+        let &Cell { rows, columns, first_row, first_column: first, .. } = self.cell;
         let row_number = (first_row + row) as u32;
         for bit in bits(mask) {
             let column = first_column + bit;
