@@ -66,9 +66,9 @@ impl Vector {
     fn dot(&self, other: &Self) -> BigInt {
         let least = self.least + other.least;
         // Products of one exponent have at most 106 bits, and rows far less than 2^20 values.
-        let mut sums = vec![0i128; (self.most + other.most - least + 1) as usize];
+        let mut sums = vec![0i128; (self.most + other.most - least).unsigned_abs() as usize + 1];
         for ((x, e), (y, f)) in self.parts.iter().zip(&other.parts) {
-            sums[(e + f - least) as usize] += i128::from(*x) * i128::from(*y);
+            sums[(e + f - least).unsigned_abs() as usize] += i128::from(*x) * i128::from(*y);
         }
         sums.into_iter().zip(least..).filter(|(sum, _)| *sum != 0).map(|(sum, exponent)| shifted(sum, exponent)).sum()
     }
