@@ -4,9 +4,9 @@
 //!
 //! Let `x` be a query, `y` a base row, `d` values each. `u = 2^-24` and `e = 2^-53` are the unit roundoffs of f32 and f64,
 //! `gamma_m = m u / (1 - m u)` (Higham, *Accuracy and Stability of Numerical Algorithms*, 2nd ed., section 3.1). `p(x)` is
-//! `x` times a power of two `s`, under the cosine also divided by its norm. `c` is any vector, the *centre*; `a = p(x) - c`
-//! and `b = p(y) - c` are what is rounded to `a~` and `b~`, with `r_a = |a - a~|` and `n_a = |a~|`. Neither `s` nor `c` need
-//! be good, since nothing below depends on how they were found.
+//! `x` times a power of two `s`, under the cosine also divided by its norm. `c` is any vector, the *centre*, with
+//! `|c| <= 10^18`; `a = p(x) - c` and `b = p(y) - c` are what is rounded to `a~` and `b~`, with `r_a = |a - a~|` and
+//! `n_a = |a~|`. Neither `s` nor `c` need be good, since nothing below depends on how they were found.
 //!
 //! The filter ranks by a score that differs from the canonical one by a factor and a shift that is constant for a query:
 //!
@@ -30,7 +30,8 @@
 //!
 //! The scan adds `t` in f32, or compares `P` with a rounded difference, which decides the same or lets more through: rounding
 //! is monotone. With `E = (n_a + r_a) r_b + (r_a + gamma n_a) n_b` the score is within `E + u |t|` of the estimate for
-//! `gamma = gamma_(d' + 24)`, where `gamma_m + 4 u <= gamma_(m+4)` takes care of the addition's share of `P`.
+//! `gamma = gamma_(d' + 24)`, or `gamma_24` for int8, where `gamma_m + 4 u <= gamma_(m+4)` takes care of the addition's share
+//! of `P`.
 //!
 //! `t` is stored rounded up by `8 u |t|`, more than its own rounding and the addition can lose, so that `estimate + E` bounds
 //! the score from above; for the bound from below the scan takes `16 u (|estimate| + |t|)` off `estimate - E` (`below` in
@@ -38,10 +39,10 @@
 //!
 //! `E` itself is evaluated in f32 from four factors, each rounded up and enlarged by `32 u`, for three roundings.
 //!
-//! *Below the normal range.* The kernels and an embedding program's settings may take numbers below `2^-126` for zero. A
-//! number that is stored is zero or normal (bf16), or else its loss is below `2^-126` per value. There are at most `2 d + 3`
-//! such losses on the way to an estimate, `2^-104` together for the `d <= 2^20` allowed. `2^-50` is added to every factor of
-//! `E`, and with it `2^-99` to `E`.
+//! *Below the normal range.* The kernels and an embedding program's settings may take numbers below `2^-126` for zero. What
+//! that takes from a stored row, at most `2^-126 sqrt(d)` of its length, is far less than the `2^-50` that are added to every
+//! factor of `E`, so to `r_a` and `r_b`. Products and sums on the way to an estimate lose `2^-126` at most `d + 3` times each,
+//! together less than `2^-104` for the `d <= 2^20` allowed, of the `2^-99` that the addition puts into `E`.
 //!
 //! *Above.* Rows with a norm above `10^18` in units of the space are stored as zero with `r = inf`: they always survive,
 //! and as queries let everything survive. All other products and terms stay below `10^37`.
@@ -57,10 +58,10 @@
 //!   it nearer. The distance is a sum of squares of rounded differences: `(d / 8 + 7) e |a - b|^2`.
 //! - Under the cosine `p(x)` is off by a factor, of the norm, root, division and product, `1 + (d / 16 + 5) e` at most, and so
 //!   is `p(y)`: `(d / 8 + 10) e S`. The subtraction of the centre is off by `e |a|`, and `e |b|`: `2 e S`.
-//! - `t` and the two terms of the shift are each summed in 16 lanes: `3 (d / 16 + 18) e S`.
+//! - `t` and the two terms of the shift are each summed in 16 lanes: `3 (d / 16 + 19) e S`.
 //! - The threshold adds three numbers of at most `2 S`: `6 e S`.
 //!
-//! Together less than `(9 d / 16 + 83) e S`, for which `kappa S` is used with `kappa = (d + 128) e`. It falls into parts:
+//! Together less than `(9 d / 16 + 86) e S`, for which `kappa S` is used with `kappa = (d + 128) e`. It falls into parts:
 //! `kappa (|a| + |c|) |c|`, or `kappa |a|^2` for distances, belongs to the query and is the `slack` of its thresholds.
 //! `kappa (|a| + |c|) |b|`, or `2 kappa |a| |b|`, joins `E`, with `|b| <= n_b + r_b`. The last, `kappa |b|^2` for distances, is
 //! less than `u |t|`, which the rounding of `t` has room for. So a long row in the base costs the others nothing.

@@ -107,6 +107,10 @@ fn check(kernels: Kernels, element: Element, row: &[f32], frame: Frame<'_>, scra
         assert!(words.iter().all(|&w| w == 0), "{what}: tiny, but not zero");
         return;
     }
+    if element == Element::Int8 {
+        let largest = v.iter().fold(0.0f64, |largest, v| largest.max(v.abs()));
+        assert_eq!(largest, 127.0 * f64::from(step), "{what}: not all of the range is used");
+    }
     for (&w, &v) in w.iter().zip(&v) {
         assert!((w - v).abs() <= largest_loss(element, w, step), "{what}: {w:e} became {v:e}, step {step:e}");
     }
