@@ -265,7 +265,7 @@ impl<'a> Search<'a> {
     fn space(&self, base: &dyn Rows, queries: &dyn Rows) -> Result<Space, SearchError> {
         let space = Space::new(base, self.metric, self.kernels);
         let (filter, why) = match self.filter {
-            None => filter::choose(&space, base, queries, self.same_rows, self.k, self.memory)?,
+            None => filter::choose(&space, base, queries, self.same_rows, self.k, self.memory),
             Some(filter) if Filter::available(self.kernels).contains(&filter) => {
                 (filter, format!("filter {filter}: as asked"))
             }

@@ -131,14 +131,17 @@ fn d1_usearch_320_tiny_rows_are_parallel_and_zero_rows_are_an_error() {
 #[test]
 fn d3_faiss_5219_a_bad_value_is_named() {
     for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
-        let mut base = vec![0.5f32; 1000 * 3];
-        base[500 * 3 + 2] = bad;
-        for metric in Metric::ALL {
-            match Search::new(metric, 1).self_join(&SliceRows::new(&base, 3)).unwrap_err() {
-                SearchError::NonFinite { row: 500, column: 2, value, .. } => {
-                    assert_eq!(value.to_bits(), bad.to_bits());
+        // The last is large enough for a sample of its rows to be tried first; every fifth is in it.
+        for (n, d, bad_row) in [(1000, 3, 500), (2600, 16, 5)] {
+            let mut base: Vec<f32> = (0..n * d).map(|i| (i % 101) as f32 + 0.5).collect();
+            base[bad_row * d + 2] = bad;
+            for metric in Metric::ALL {
+                match Search::new(metric, 1).self_join(&SliceRows::new(&base, d)).unwrap_err() {
+                    SearchError::NonFinite { row, column: 2, value, .. } => {
+                        assert_eq!((row, value.to_bits()), (bad_row, bad.to_bits()));
+                    }
+                    other => panic!("{other}"),
                 }
-                other => panic!("{other}"),
             }
         }
     }
