@@ -52,14 +52,7 @@ impl Arithmetic for Int8 {
 
     #[inline(always)]
     fn multiply_pair(self, pair: &mut Pair<'_>) {
-        for block in 0..2 {
-            pair.multiply::<_, 0, 5, 1>(self, block);
-            pair.multiply::<_, 5, 5, 1>(self, block);
-            pair.multiply::<_, 10, 6, 1>(self, block);
-            pair.multiply::<_, 16, 5, 1>(self, block);
-            pair.multiply::<_, 21, 5, 1>(self, block);
-            pair.multiply::<_, 26, 6, 1>(self, block);
-        }
+        pair.multiply_in_sixteen_registers(self);
     }
 }
 

@@ -93,6 +93,19 @@ impl Pair<'_> {
         }
     }
 
+    /// All 32 x 32 products where 16 words take two of 16 registers: 5 or 6 rows with one block of columns at a time.
+    #[inline(always)]
+    pub(super) fn multiply_in_sixteen_registers<A: Arithmetic>(&mut self, simd: A) {
+        for block in 0..2 {
+            self.multiply::<_, 0, 5, 1>(simd, block);
+            self.multiply::<_, 5, 5, 1>(simd, block);
+            self.multiply::<_, 10, 6, 1>(simd, block);
+            self.multiply::<_, 16, 5, 1>(simd, block);
+            self.multiply::<_, 21, 5, 1>(simd, block);
+            self.multiply::<_, 26, 6, 1>(simd, block);
+        }
+    }
+
     /// Where the products of a row with `COLUMNS` blocks of columns go.
     #[inline(always)]
     fn words<const COLUMNS: usize>(&mut self, row: usize, block: usize) -> &mut [[u32; TILE]] {
