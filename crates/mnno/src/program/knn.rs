@@ -165,7 +165,11 @@ fn search(
     let search = Search::new(metric, args.k).exclude(exclude).memory(budget.left()).observer(&progress);
     let search = searcher::configure(search, &args.search, 0, threads)?;
     let lists = inputs::with_rows(&base.matrix, keep_base.as_deref(), |b| {
-        inputs::with_rows(&queries.matrix, keep_queries.as_deref(), |q| search.queries(b, q))
+        if args.queries.is_none() {
+            search.self_join(b)
+        } else {
+            inputs::with_rows(&queries.matrix, keep_queries.as_deref(), |q| search.queries(b, q))
+        }
     })
     .map_err(|e| inputs::search_failure(e, base.name(), queries.name(), args.k, budget))?;
     drop(progress);
