@@ -35,7 +35,7 @@ fn products(c: &mut Criterion) {
                 group.bench_function(id, |b| {
                     b.iter(|| {
                         for columns in columns.chunks(COLUMNS / TILE * depth) {
-                            let out = Products { words: &mut out, stride: COLUMNS, accumulate: false };
+                            let out = Products { words: &mut out, stride: COLUMNS };
                             let rows = Operand::new(&rows, ROWS / TILE);
                             kernels.product(element, rows, Operand::new(columns, COLUMNS / TILE), out);
                         }

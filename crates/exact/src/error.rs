@@ -97,6 +97,14 @@ pub enum SearchError {
     /// The threads could not be started.
     #[error("cannot start the search threads")]
     Threads(#[source] rayon::ThreadPoolBuildError),
+    /// The system has no memory for the packed rows or the candidates.
+    #[error("cannot get {bytes} bytes of memory")]
+    Allocation {
+        /// Bytes asked for.
+        bytes: usize,
+        /// Why.
+        source: std::io::Error,
+    },
     /// The observer asked to stop.
     #[error("interrupted")]
     Interrupted,

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use mnno_simd::{Element, GROUP, Kernels, Tier};
 
 use crate::error::Side;
-use crate::pack::{Block, Role, Scratch};
+use crate::pack::{Block, Role};
 use crate::panel::Panel;
 use crate::space::{self, Space};
 use crate::sweep::{Asking, Sweep};
@@ -181,21 +181,23 @@ impl Sample {
     /// share of the sample as of the base stands above it, but at least one row does.
     fn candidates(&self, space: &Space, base: &dyn Rows, queries: &dyn Rows, k: usize) -> Result<f64, SearchError> {
         let (base, all) = (Subset::new(base, &self.base), self.all as f64);
-        let mut panel = Panel::new(self.base.len().next_multiple_of(GROUP));
-        panel.fill(&base, 0..self.base.len(), space)?;
+        let mut panel = Panel::new(self.base.len().next_multiple_of(GROUP), Role::Columns);
+        panel.fill(&base, 0..self.base.len(), Side::Base, space)?;
         let places = k.saturating_add(1);
         let place = places.saturating_mul(self.base.len()).saturating_add(self.all / 2) / self.all.max(1);
         let place = place.max(1);
-        let (mut block, mut scratch, mut sweep) = (Block::new(), Scratch::default(), Sweep::default());
+        let (mut queries_panel, mut sweep) = (Panel::new(GROUP, Role::Rows), Sweep::default());
         let mut candidates = 0.0;
         for asking in self.queries.chunks(GROUP) {
             let rows = Subset::new(queries, asking);
-            block.fill(&rows, 0..asking.len(), Side::Queries, Role::Rows, space, &mut scratch)?;
+            queries_panel.fill(&rows, 0..asking.len(), Side::Queries, space)?;
+            let packed = queries_panel.packed(0);
+            let block = packed.block;
             let ranks = vec![usize::MAX; block.n];
             sweep.thresholds = vec![f32::NEG_INFINITY; block.padded()];
-            let whole = Asking { block: &block, tiling: block.tiling(), queries: &[], ranks: &ranks, number: 0 };
+            let whole = Asking { packed, queries: &[], ranks: &ranks, number: 0 };
             let mut bounds = vec![Vec::new(); block.n];
-            sweep.pair(&whole, &panel.blocks[0], 0, false, space, |sweep| {
+            sweep.pair(&whole, panel.packed(0), 0, false, space, |sweep| {
                 for hit in &sweep.row_hits {
                     let (query, row) = (hit.query as usize, hit.base as usize);
                     // Not those that only pad, nor a row with itself.

@@ -1,6 +1,11 @@
 //! The lists a search returns.
 
+use rayon::prelude::*;
+
 use crate::{Metric, TopK};
+
+/// Lists that are worth a task of their own.
+const LISTS_PER_TASK: usize = 256;
 
 /// The index that fills a place for which there was no candidate.
 pub const NO_NEIGHBOUR: u32 = u32::MAX;
@@ -33,21 +38,29 @@ impl Neighbours {
         Self { metric, n, k, indices, scores, next }
     }
 
-    /// Lists of `k` places from the best of each query.
+    /// Lists of `k` places from the best of each query, on the current thread pool.
     pub(crate) fn collect(best: Vec<TopK>, metric: Metric, k: usize) -> Self {
         let (n, worst) = (best.len(), metric.worst());
         let mut indices = vec![NO_NEIGHBOUR; n * k];
         let mut scores = vec![worst; n * k];
         let mut next = vec![worst; n];
-        for (i, list) in best.into_iter().enumerate() {
-            for (place, (index, score)) in list.ranked().enumerate() {
-                if place < k {
-                    indices[i * k + place] = index;
-                    scores[i * k + place] = score;
-                } else {
-                    next[i] = score;
-                }
+        if k == 0 {
+            for (next, list) in next.iter_mut().zip(best) {
+                *next = list.ranked().next().map_or(worst, |(_, score)| score);
             }
+        } else {
+            let places = indices.par_chunks_mut(k).zip(scores.par_chunks_mut(k));
+            let lists = places.zip(&mut next).zip(best).with_min_len(LISTS_PER_TASK);
+            lists.for_each(|(((indices, scores), next), list)| {
+                for (place, (index, score)) in list.ranked().enumerate() {
+                    if place < k {
+                        indices[place] = index;
+                        scores[place] = score;
+                    } else {
+                        *next = score;
+                    }
+                }
+            });
         }
         Self::from_parts(metric, n, k, indices, scores, next)
     }

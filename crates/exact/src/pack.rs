@@ -6,12 +6,10 @@ use mnno_simd::{Frame, GROUP, Kernels, Operand, Quantised, Side, TILE, Tile};
 
 use crate::bound::{self, QueryBound, Terms};
 use crate::error::Side as Which;
-use crate::list::Query;
+use crate::lists::Query;
+use crate::pages::Pages;
 use crate::space::Space;
 use crate::{Metric, Rows, SearchError};
-
-/// Tiles of a row that are multiplied in one go: 32 rows of them and as many columns stay in the first-level cache.
-const SLAB: usize = 12;
 
 /// `dot(x, x)` of a row, with the checks that make every score defined. `i` is its number, for messages.
 fn squared_norm(row: &[f32], i: usize, metric: Metric, kernels: Kernels, side: Which) -> Result<f64, SearchError> {
@@ -37,10 +35,8 @@ pub(crate) enum Role {
     Columns,
 }
 
-/// Up to [`crate::Tiles::block`] rows, packed and padded to whole groups.
-///
-/// The tiles are cut into slabs of some tiles per row: `[slab][16 rows][tile of the slab]`. Where the kernels want
-/// operands interleaved, they are one matrix `[word][row]`.
+/// Up to [`crate::Tiles::block`] rows, packed and padded to whole groups, but for their tiles, which lie elsewhere:
+/// `[16 rows][tile]`, or one matrix `[word][row]` where the kernels want operands interleaved.
 #[derive(Debug)]
 pub(crate) struct Block {
     /// Number of the first row.
@@ -49,7 +45,6 @@ pub(crate) struct Block {
     pub(crate) n: usize,
     depth: usize,
     interleaved: bool,
-    tiles: Vec<Tile>,
     step: Vec<f32>,
     offset: Vec<f32>,
     residual: Vec<f32>,
@@ -72,11 +67,6 @@ pub(crate) struct Scratch {
     words: Vec<u32>,
 }
 
-/// Tiles per slab: slabs are as equal as can be.
-fn slab(depth: usize) -> usize {
-    depth.div_ceil(depth.div_ceil(SLAB).max(1))
-}
-
 impl Block {
     pub(crate) fn new() -> Self {
         Self {
@@ -84,7 +74,6 @@ impl Block {
             n: 0,
             depth: 0,
             interleaved: false,
-            tiles: Vec::new(),
             step: Vec::new(),
             offset: Vec::new(),
             residual: Vec::new(),
@@ -98,7 +87,8 @@ impl Block {
         }
     }
 
-    /// Packs rows `range` of `rows`.
+    /// Packs rows `range` of `rows` into the first of `tiles`.
+    #[expect(clippy::too_many_arguments, reason = "where from, where to, and how")]
     pub(crate) fn fill(
         &mut self,
         rows: &dyn Rows,
@@ -106,6 +96,7 @@ impl Block {
         which: Which,
         role: Role,
         space: &Space,
+        tiles: &mut [Tile],
         scratch: &mut Scratch,
     ) -> Result<(), SearchError> {
         self.reset(range.start, range.len(), space);
@@ -124,7 +115,7 @@ impl Block {
                 let quantised = space.kernels.quantise(space.element, row, frame, row_words, centred);
                 self.set(i, squared_norm, quantised, space);
             }
-            self.store(begin / TILE, sixteen_rows, role);
+            self.store(begin / TILE, sixteen_rows, role, tiles);
         }
         for group in 0..self.group_norm.len() {
             let part = group * GROUP..(group + 1) * GROUP;
@@ -145,7 +136,6 @@ impl Block {
         self.n = n;
         self.depth = space.depth();
         self.interleaved = space.kernels.interleaved();
-        self.tiles.resize(padded / TILE * self.depth, Tile::ZERO);
         for numbers in [&mut self.step, &mut self.on_residual, &mut self.on_norm] {
             numbers.resize(padded, 0.0);
         }
@@ -174,9 +164,8 @@ impl Block {
     }
 
     /// Stores the words of 16 rows, `[row][word]`.
-    fn store(&mut self, sixteen: usize, words: &[u32], role: Role) {
+    fn store(&self, sixteen: usize, words: &[u32], role: Role, tiles: &mut [Tile]) {
         let of_row = self.depth * TILE;
-        let slab = slab(self.depth);
         let blocks = self.padded() / TILE;
         for t in 0..self.depth {
             let mut tile = Tile::ZERO;
@@ -184,17 +173,14 @@ impl Block {
                 line.copy_from_slice(&row[t * TILE..(t + 1) * TILE]);
             }
             if self.interleaved {
-                let all: &mut [u32] = bytemuck::cast_slice_mut(&mut self.tiles);
+                let all: &mut [u32] = bytemuck::cast_slice_mut(tiles);
                 for (k, line) in tile.transposed().0.iter().enumerate() {
                     let begin = (t * TILE + k) * blocks * TILE + sixteen * TILE;
                     all[begin..begin + TILE].copy_from_slice(line);
                 }
                 continue;
             }
-            let begin = t / slab * slab;
-            let in_slab = slab.min(self.depth - begin);
-            let place = begin * blocks + sixteen * in_slab + (t - begin);
-            self.tiles[place] = if role == Role::Rows { tile } else { tile.transposed() };
+            tiles[sixteen * self.depth + t] = if role == Role::Rows { tile } else { tile.transposed() };
         }
     }
 
@@ -204,25 +190,9 @@ impl Block {
         (0..self.n).map(query).collect()
     }
 
-    /// Fills `tiles` with those of these columns turned to rows.
-    pub(crate) fn turned(&self, tiles: &mut Vec<Tile>) {
-        tiles.clear();
-        if self.interleaved {
-            tiles.extend_from_slice(&self.tiles);
-        } else {
-            tiles.extend(self.tiles.iter().map(Tile::transposed));
-        }
-    }
-
-    /// The block's tiles, and how they are cut.
-    pub(crate) fn tiling(&self) -> Tiling<'_> {
-        self.tiling_of(&self.tiles)
-    }
-
-    /// `tiles`, cut as the block's own.
-    pub(crate) fn tiling_of<'a>(&self, tiles: &'a [Tile]) -> Tiling<'a> {
-        let slab = if self.interleaved { self.depth } else { slab(self.depth) };
-        Tiling { tiles, rows: self.padded(), depth: self.depth, slab, whole: self.interleaved }
+    /// The block with its tiles, of which `tiles` are the first or all.
+    pub(crate) fn with_tiles<'a>(&'a self, tiles: &'a [Tile]) -> Packed<'a> {
+        Packed { block: self, tiles: &tiles[..self.padded() / TILE * self.depth] }
     }
 
     /// What turns the products of these rows, all or some whole groups, into bounds.
@@ -248,33 +218,41 @@ impl Block {
     }
 }
 
-/// One side of a product, slab by slab.
+/// A block and its tiles, as one side of a product.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Tiling<'a> {
+pub(crate) struct Packed<'a> {
+    pub(crate) block: &'a Block,
     tiles: &'a [Tile],
-    rows: usize,
-    depth: usize,
-    slab: usize,
-    whole: bool,
 }
 
-impl<'a> Tiling<'a> {
-    /// Number of slabs, at least one.
-    pub(crate) fn slabs(self) -> usize {
-        self.depth.div_ceil(self.slab.max(1)).max(1)
+impl<'a> Packed<'a> {
+    /// Tiles that 16 rows take.
+    pub(crate) fn depth(self) -> usize {
+        self.block.depth
     }
 
     /// Whether the rows can be multiplied part by part.
     pub(crate) fn divides(self) -> bool {
-        !self.whole
+        !self.block.interleaved
     }
 
-    /// Slab `slab` of `rows`: whole groups, all of them unless the tiling divides.
-    pub(crate) fn operand(self, slab: usize, rows: Range<usize>) -> Operand<'a> {
-        let blocks = self.rows / TILE;
-        let begin = slab * self.slab * blocks;
-        let depth = self.slab.min(self.depth - slab * self.slab);
-        let tiles = begin + rows.start / TILE * depth..begin + rows.end / TILE * depth;
-        Operand::new(&self.tiles[tiles], rows.len() / TILE)
+    /// `rows`: whole groups, all of them unless the block divides.
+    pub(crate) fn operand(self, rows: Range<usize>) -> Operand<'a> {
+        let depth = self.block.depth;
+        Operand::new(&self.tiles[rows.start / TILE * depth..rows.end / TILE * depth], rows.len() / TILE)
+    }
+
+    /// Fills `tiles` with those of these columns turned to rows.
+    pub(crate) fn turned(self, tiles: &mut Pages<Tile>) -> Result<(), SearchError> {
+        tiles.resize(self.tiles.len())?;
+        let tiles = tiles.as_mut_slice();
+        if self.block.interleaved {
+            tiles.copy_from_slice(self.tiles);
+        } else {
+            for (turned, tile) in tiles.iter_mut().zip(self.tiles) {
+                *turned = tile.transposed();
+            }
+        }
+        Ok(())
     }
 }

@@ -8,8 +8,9 @@ use mnno_simd::{Hit, Tile};
 use rayon::prelude::*;
 
 use crate::error::Side;
-use crate::list::{List, Query, Scorer};
-use crate::pack::{Block, Role, Scratch};
+use crate::lists::{Lists, Queries, Query, Scorer, Source};
+use crate::pack::Role;
+use crate::pages::Pages;
 use crate::panel::Panel;
 use crate::space::Space;
 use crate::sweep::{Asking, Sweep};
@@ -34,10 +35,10 @@ impl Job<'_> {
         Scorer::new(self.space.metric, self.space.kernels, self.base, self.queries)
     }
 
-    fn ranks(&self, queries: &[Query]) -> Vec<usize> {
+    fn ranks(&self, queries: &Queries) -> Vec<usize> {
         let rank =
             |q: &Query| self.k.saturating_add(1).saturating_add(self.exclude.at_most(q.number, &self.group_sizes));
-        queries.iter().map(rank).collect()
+        queries.all.iter().map(rank).collect()
     }
 
     /// Told between pairs of blocks.
@@ -47,64 +48,58 @@ impl Job<'_> {
         if self.observer.cancelled() { Err(SearchError::Interrupted) } else { Ok(()) }
     }
 
-    /// Hands the hits of one block's queries, whose first has position `first`, to their lists.
-    fn take(
-        &self,
-        hits: &[Hit],
-        first: usize,
-        lists: &mut [List],
-        queries: &[Query],
-        panel: &Panel,
-        scorer: &mut Scorer<'_>,
-    ) {
-        for &hit in hits {
-            let i = hit.query as usize - first;
-            let (base, query) = (hit.base as usize, queries[i]);
-            // Rows past the last pad a block.
-            if base < panel.n() && !self.exclude.excludes(query.number, (panel.first + base) as u32) {
-                lists[i].take(hit, query, panel, scorer);
-            }
-        }
-    }
-
-    /// Searches all queries in a panel, `block` at a time; `lists` has one list for each.
-    pub(crate) fn search_panel(&self, panel: &Panel, block: usize, lists: &mut [List]) -> Result<(), SearchError> {
+    /// Searches all queries in a panel, `block` at a time; `best` has one list for each.
+    pub(crate) fn search_panel(&self, panel: &Panel, block: usize, best: &mut [TopK]) -> Result<(), SearchError> {
+        let source = Source { panel, exclude: self.exclude };
+        let room = Lists::room(self.k, self.base.n());
+        let new_worker = || (Panel::new(block, Role::Rows), Pages::default(), Sweep::default(), self.scorer());
         let workers = Workers::default();
-        lists.par_chunks_mut(block).enumerate().try_for_each(|(task, lists)| {
-            workers.with(
-                || (Block::new(), Scratch::default(), Sweep::default(), self.scorer()),
-                |worker| {
-                    let (asking, scratch, sweep, scorer) = worker;
-                    let first = task * block;
-                    let rows = first..first + lists.len();
-                    asking.fill(self.queries, rows, Side::Queries, Role::Rows, &self.space, scratch)?;
-                    let queries = asking.queries();
-                    let ranks = self.ranks(&queries);
-                    let asking =
-                        Asking { block: asking, tiling: asking.tiling(), queries: &queries, ranks: &ranks, number: 0 };
-                    thresholds(lists, asking.block, &mut sweep.thresholds);
-                    for base in &panel.blocks {
-                        sweep.pair(&asking, base, base.first - panel.first, false, &self.space, |sweep| {
-                            raise(lists, &sweep.thresholds);
-                            self.take(&sweep.row_hits, 0, lists, &queries, panel, scorer);
-                            thresholds(lists, asking.block, &mut sweep.thresholds);
-                        });
-                        self.advance(lists.len() * base.n)?;
-                    }
-                    for (list, &query) in lists.iter_mut().zip(&queries) {
-                        list.finish(query, panel, scorer);
-                    }
-                    Ok(())
-                },
-            )
+        best.par_chunks_mut(block).enumerate().try_for_each(|(task, best)| {
+            workers.with(new_worker, |(asking, hits, sweep, scorer)| {
+                let first = task * block;
+                hits.resize(best.len() * room)?;
+                asking.fill(self.queries, first..first + best.len(), Side::Queries, &self.space)?;
+                let asking = asking.packed(0);
+                let queries = Queries::new(asking.block, 0);
+                let ranks = self.ranks(&queries);
+                let n = best.len();
+                let mut lists = Lists::new(&queries, asking.block, best, hits.as_mut_slice());
+                let asking = Asking { packed: asking, queries: &queries.all, ranks: &ranks, number: 0 };
+                sweep.thresholds.clone_from(&lists.thresholds);
+                for (i, base) in panel.blocks.iter().enumerate() {
+                    sweep.pair(&asking, panel.packed(i), base.first - panel.first, false, &self.space, |sweep| {
+                        lists.raise(&sweep.thresholds);
+                        lists.take(&sweep.row_hits, &queries, source, scorer);
+                        sweep.thresholds.clone_from(&lists.thresholds);
+                    });
+                    self.advance(n * base.n)?;
+                }
+                lists.finish(&queries, panel, scorer);
+                Ok(())
+            })
         })
     }
 
-    /// Searches the rows of a panel that holds the whole base in themselves, each pair of blocks once.
-    pub(crate) fn self_join(&self, panel: &Panel, list: &List) -> Result<Vec<TopK>, SearchError> {
+    /// Searches the rows of a panel that holds the whole base in themselves, each pair of blocks once; `best` has one list
+    /// for each.
+    pub(crate) fn self_join(&self, panel: &Panel, best: &mut [TopK]) -> Result<(), SearchError> {
         let blocks = &panel.blocks;
-        let askers: Vec<Asker> = blocks.par_iter().map(|block| self.asker(block, list)).collect();
-        let new_worker = || (Vec::<Tile>::new(), None, Sweep::default(), self.scorer());
+        let source = Source { panel, exclude: self.exclude };
+        let room = Lists::room(self.k, self.base.n());
+        let mut hits = Pages::default();
+        hits.resize(best.len() * room)?;
+        let block = panel.block_rows();
+        let askers = blocks.par_iter().zip(best.par_chunks_mut(block));
+        let askers: Vec<Asker<'_>> = askers
+            .zip(hits.as_mut_slice().par_chunks_mut(block * room))
+            .map(|((block, best), hits)| {
+                let queries = Queries::new(block, block.first);
+                let ranks = self.ranks(&queries);
+                let lists = Mutex::new(Lists::new(&queries, block, best, hits));
+                Asker { queries, ranks, lists }
+            })
+            .collect();
+        let new_worker = || (Pages::<Tile>::default(), None, Sweep::default(), self.scorer());
         let workers = Workers::default();
 
         // First each block with itself, so that every row has a threshold before others ask on its behalf. Then block i
@@ -120,82 +115,35 @@ impl Job<'_> {
                 workers.with(new_worker, |(tiles, turned, sweep, scorer)| {
                     let (block, base, both) = (&blocks[i], &blocks[j], i != j);
                     if *turned != Some(i) {
-                        block.turned(tiles);
+                        panel.packed(i).turned(tiles)?;
                         *turned = Some(i);
                     }
-                    let (queries, ranks) = (&askers[i].queries, &askers[i].ranks);
-                    let asking = Asking { block, tiling: block.tiling_of(tiles), queries, ranks, number: block.first };
                     let (rows, columns) = (&askers[i], &askers[j]);
+                    let packed = block.with_tiles(tiles.as_slice());
+                    let asking =
+                        Asking { packed, queries: &rows.queries.all, ranks: &rows.ranks, number: block.first };
                     sweep.thresholds.clone_from(&rows.lists().thresholds);
                     if both {
                         sweep.column_thresholds.clone_from(&columns.lists().thresholds);
                     }
-                    sweep.pair(&asking, base, base.first, both, &self.space, |sweep| {
-                        self.log(rows, &mut sweep.thresholds, &sweep.row_hits, !both, panel, scorer);
+                    sweep.pair(&asking, panel.packed(j), base.first, both, &self.space, |sweep| {
+                        rows.take(&sweep.row_hits, &mut sweep.thresholds, source, scorer);
                         if both {
-                            self.log(columns, &mut sweep.column_thresholds, &sweep.column_hits, false, panel, scorer);
+                            columns.take(&sweep.column_hits, &mut sweep.column_thresholds, source, scorer);
                         }
                     });
+                    if !both {
+                        rows.lists().tidy(&rows.queries, panel, scorer);
+                    }
                     self.advance(block.n * base.n * if both { 2 } else { 1 })
                 })
             })?;
         }
         askers.par_iter().for_each_init(
             || self.scorer(),
-            |scorer, asker| {
-                let mut lists = asker.lists();
-                self.drain(&mut lists, &[], asker, panel, scorer);
-                for (list, &query) in lists.lists.iter_mut().zip(&asker.queries) {
-                    list.finish(query, panel, scorer);
-                }
-            },
+            |scorer, asker| asker.lists().finish(&asker.queries, panel, scorer),
         );
-        let lists = askers.into_iter().map(|a| a.shared.into_inner().unwrap_or_else(PoisonError::into_inner).lists);
-        Ok(lists.flatten().map(|list| list.best).collect())
-    }
-
-    fn asker(&self, block: &Block, list: &List) -> Asker {
-        let queries = block.queries();
-        let ranks = self.ranks(&queries);
-        let lists = vec![list.clone(); block.n];
-        let mut thresholds = Vec::new();
-        self::thresholds(&lists, block, &mut thresholds);
-        Asker { first: block.first, queries, ranks, shared: Mutex::new(Shared { lists, thresholds, hits: Vec::new() }) }
-    }
-
-    /// Adds hits to those of a block; `thresholds`, which the sweep may have raised, become the block's.
-    fn log(
-        &self,
-        asker: &Asker,
-        thresholds: &mut Vec<f32>,
-        hits: &[Hit],
-        drain: bool,
-        panel: &Panel,
-        scorer: &mut Scorer<'_>,
-    ) {
-        let mut shared = asker.lists();
-        for (known, &raised) in shared.thresholds.iter_mut().zip(thresholds.iter()) {
-            *known = known.max(raised);
-        }
-        if drain || shared.hits.len() + hits.len() >= HITS_PER_LIST * shared.lists.len() {
-            self.drain(&mut shared, hits, asker, panel, scorer);
-        } else {
-            shared.hits.extend_from_slice(hits);
-        }
-        thresholds.clone_from(&shared.thresholds);
-    }
-
-    /// Hands the hits of a block, and some more, to its lists.
-    fn drain(&self, shared: &mut Shared, more: &[Hit], asker: &Asker, panel: &Panel, scorer: &mut Scorer<'_>) {
-        let Shared { lists, thresholds, hits } = shared;
-        raise(lists, thresholds);
-        self.take(hits, asker.first, lists, &asker.queries, panel, scorer);
-        self.take(more, asker.first, lists, &asker.queries, panel, scorer);
-        hits.clear();
-        for ((list, threshold), query) in lists.iter_mut().zip(thresholds).zip(&asker.queries) {
-            list.tidy(query.bound);
-            *threshold = list.threshold;
-        }
+        Ok(())
     }
 }
 
@@ -219,41 +167,23 @@ impl<W> Workers<W> {
     }
 }
 
-/// Hits per list that are gathered before they are handed out: the lists of a block leave the cache between two blocks.
-pub(crate) const HITS_PER_LIST: usize = 4;
-
 /// A block of the self-join, whose rows ask and are asked for.
-struct Asker {
-    first: usize,
-    queries: Vec<Query>,
+struct Asker<'a> {
+    queries: Queries,
     ranks: Vec<usize>,
-    shared: Mutex<Shared>,
+    lists: Mutex<Lists<'a>>,
 }
 
-impl Asker {
-    fn lists(&self) -> MutexGuard<'_, Shared> {
-        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+impl<'a> Asker<'a> {
+    fn lists(&self) -> MutexGuard<'_, Lists<'a>> {
+        self.lists.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
 
-struct Shared {
-    lists: Vec<List>,
-    /// Those of the lists, and of the block's padding.
-    thresholds: Vec<f32>,
-    /// Not yet handed to the lists.
-    hits: Vec<Hit>,
-}
-
-/// The thresholds of a block's lists, and of its padding, which asks for nothing.
-fn thresholds(lists: &[List], block: &Block, out: &mut Vec<f32>) {
-    out.clear();
-    out.extend(lists.iter().map(|list| list.threshold));
-    out.resize(block.padded(), f32::INFINITY);
-}
-
-/// Keeps what a sweep has raised.
-fn raise(lists: &mut [List], thresholds: &[f32]) {
-    for (list, &threshold) in lists.iter_mut().zip(thresholds) {
-        list.threshold = list.threshold.max(threshold);
+    /// Takes hits; `thresholds`, which the sweep may have raised, and those of the lists become the higher of both.
+    fn take(&self, hits: &[Hit], thresholds: &mut Vec<f32>, source: Source<'_>, scorer: &mut Scorer<'_>) {
+        let mut lists = self.lists();
+        lists.raise(thresholds);
+        lists.take(hits, &self.queries, source, scorer);
+        thresholds.clone_from(&lists.thresholds);
     }
 }

@@ -6,8 +6,9 @@ use std::sync::atomic::AtomicU64;
 use mnno_simd::Kernels;
 
 use crate::equal::EqualRows;
+use crate::error::Side;
 use crate::filter::{self, Filter};
-use crate::list::List;
+use crate::pack::Role;
 use crate::panel::Panel;
 use crate::schedule::Job;
 use crate::space::Space;
@@ -197,8 +198,10 @@ impl<'a> Search<'a> {
             return Err(SearchError::TooManyPlaces { queries: queries.n(), k: self.k });
         }
         self.exclude.unwrap_or_default().check(queries.n(), base.n())?;
-        let lists = self.threads.run(|| self.best_of_each(base, queries))??;
-        Ok(Neighbours::collect(lists, self.metric, self.k))
+        self.threads.run(|| {
+            let lists = self.best_of_each(base, queries)?;
+            Ok(Neighbours::collect(lists, self.metric, self.k))
+        })?
     }
 
     /// The best rows of each query, equal rows searched once.
@@ -241,24 +244,24 @@ impl<'a> Search<'a> {
             done: AtomicU64::new(0),
             total: queries.n() as u64 * n as u64,
         };
-        let list = List::new(TopK::new(self.k, self.metric, self.ties));
+        let mut best = vec![TopK::new(self.k, self.metric, self.ties); queries.n()];
         let (tiles, whole) = self.cut(&job.space, queries.n(), n)?;
         let block = tiles.block_rows();
-        let mut panel = Panel::new(block);
+        let mut panel = Panel::new(block, Role::Columns);
         if whole {
-            panel.fill(base, 0..n, &job.space)?;
-            return job.self_join(&panel, &list);
+            panel.fill(base, 0..n, Side::Base, &job.space)?;
+            job.self_join(&panel, &mut best)?;
+            return Ok(best);
         }
-        let mut lists = vec![list; queries.n()];
         // A block for each thread, even when the queries are few.
         let queries_at_a_time = queries.n().div_ceil(rayon::current_num_threads()).clamp(1, block);
         for first in (0..n).step_by(tiles.panel.get()) {
             let end = (first + tiles.panel.get()).min(n);
             base.prefetch(end..end.saturating_add(tiles.panel.get()).min(n));
-            panel.fill(base, first..end, &job.space)?;
-            job.search_panel(&panel, queries_at_a_time, &mut lists)?;
+            panel.fill(base, first..end, Side::Base, &job.space)?;
+            job.search_panel(&panel, queries_at_a_time, &mut best)?;
         }
-        Ok(lists.into_iter().map(|list| list.best).collect())
+        Ok(best)
     }
 
     /// The space of the filter that was asked for, or else of the one that suits the rows.
@@ -300,7 +303,7 @@ impl<'a> Search<'a> {
     /// and while they become the answer.
     pub fn list_memory(queries: usize, k: usize) -> u64 {
         // A candidate takes 16 bytes, and a place of the answer 12; the rest is what a list takes beside them.
-        let list = (k as u64).saturating_mul(28).saturating_add(16 + size_of::<List>() as u64 + 48);
+        let list = (k as u64).saturating_mul(28).saturating_add(16 + size_of::<TopK>() as u64 + 48);
         list.saturating_mul(queries as u64)
     }
 }

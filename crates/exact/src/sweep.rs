@@ -2,15 +2,18 @@
 
 use std::ops::Range;
 
-use mnno_simd::{Cell, GROUP, Hit, Products, TILE};
+use mnno_simd::{Cell, GROUP, Hit, Products, TILE, Tile};
 
-use crate::list::Query;
-use crate::pack::{Block, Tiling};
+use crate::lists::Query;
+use crate::pack::{Block, Packed};
 use crate::space::Space;
 
-/// Columns of a cell. With few rows its products stay in the first-level cache; with all of a block's, they stay in the second
-/// with a slab of either side.
+/// Rows of a cell, multiplied and then filtered together: every group of them asks for the same columns, from the
+/// second-level cache.
+const ROWS: usize = 128;
+/// Columns of a cell at most, and the bytes that their tiles may take, so that they stay in that cache.
 const COLUMNS: usize = 256;
+const COLUMN_BYTES: usize = 512 << 10;
 /// Words between rows of products: rows a power of two apart would share few lines of the cache.
 const GAP: usize = TILE;
 /// Hits that are gathered before they are handed out.
@@ -21,9 +24,8 @@ const LEAST_SETS: usize = 64;
 
 /// The queries of a sweep.
 pub(crate) struct Asking<'a> {
-    pub(crate) block: &'a Block,
-    /// The block's tiles as rows of a product.
-    pub(crate) tiling: Tiling<'a>,
+    /// As rows of a product.
+    pub(crate) packed: Packed<'a>,
     pub(crate) queries: &'a [Query],
     /// How many base rows must be known to reach a score for it to be a threshold, per query.
     pub(crate) ranks: &'a [usize],
@@ -37,6 +39,11 @@ struct Strip {
     columns: Range<usize>,
     products: Range<usize>,
     stride: usize,
+}
+
+/// Columns of a cell where 16 of them take `depth` tiles.
+fn columns_of(depth: usize) -> usize {
+    (COLUMN_BYTES / (size_of::<Tile>() / TILE * depth.max(1)) / GROUP * GROUP).clamp(GROUP, COLUMNS)
 }
 
 /// Works through pairs of blocks on one thread; keeps its buffers between calls.
@@ -59,34 +66,30 @@ impl Sweep {
     pub(crate) fn pair(
         &mut self,
         asking: &Asking<'_>,
-        base: &Block,
+        base: Packed<'_>,
         number: usize,
         both: bool,
         space: &Space,
         mut flush: impl FnMut(&mut Self),
     ) {
-        let (rows, columns) = (asking.block.padded(), base.padded());
-        let base_tiling = base.tiling();
-        let cell_rows = if base_tiling.slabs() == 1 { GROUP } else { rows };
-        let (cell_rows, cell_columns) = if base_tiling.divides() { (cell_rows, COLUMNS) } else { (rows, columns) };
+        let (rows, columns) = (asking.packed.block.padded(), base.block.padded());
+        let (cell_rows, cell_columns) = if base.divides() { (ROWS, columns_of(base.depth())) } else { (rows, columns) };
         let stride = cell_columns.min(columns) + GAP;
-        self.products.resize(cell_rows * stride, 0);
+        self.products.resize(cell_rows.min(rows) * stride, 0);
         for row in (0..rows).step_by(cell_rows) {
             let row_range = row..(row + cell_rows).min(rows);
             for column in (0..columns).step_by(cell_columns) {
                 let column_range = column..(column + cell_columns).min(columns);
-                for slab in 0..base_tiling.slabs() {
-                    space.kernels.product(
-                        space.element,
-                        asking.tiling.operand(slab, row_range.clone()),
-                        base_tiling.operand(slab, column_range.clone()),
-                        Products { words: &mut self.products, stride, accumulate: slab > 0 },
-                    );
-                }
+                space.kernels.product(
+                    space.element,
+                    asking.packed.operand(row_range.clone()),
+                    base.operand(column_range.clone()),
+                    Products { words: &mut self.products, stride },
+                );
                 for first in row_range.clone().step_by(GROUP) {
                     let products = (first - row) * stride..self.products.len();
                     let strip = Strip { rows: first..first + GROUP, columns: column_range.clone(), products, stride };
-                    self.filter(asking, base, number, both, &strip, space);
+                    self.filter(asking, base.block, number, both, &strip, space);
                     if self.row_hits.len() + self.column_hits.len() >= HITS {
                         self.hand_out(&mut flush);
                     }
@@ -117,12 +120,12 @@ impl Sweep {
             element: space.element,
             products: &self.products[strip.products.clone()],
             stride: strip.stride,
-            rows: asking.block.side(rows.clone()),
+            rows: asking.packed.block.side(rows.clone()),
             columns: base.side(columns.clone()),
             first_row: asking.number + rows.start,
             first_column: number + columns.start,
         };
-        for row in rows.start..rows.end.min(asking.block.n) {
+        for row in rows.start..rows.end.min(asking.packed.block.n) {
             if self.thresholds[row] == f32::NEG_INFINITY {
                 let sets =
                     SETS_PER_PLACE.saturating_mul(asking.ranks[row]).max(LEAST_SETS).min(columns.len()) / TILE * TILE;

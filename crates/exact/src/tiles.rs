@@ -4,9 +4,8 @@ use std::num::NonZeroUsize;
 
 use mnno_simd::{GROUP, Hit, TILE};
 
-use crate::list::{List, Query};
+use crate::lists::{Lists, Query};
 use crate::pack::Block;
-use crate::schedule::HITS_PER_LIST;
 use crate::sweep::Sweep;
 
 /// How the work is cut. It changes speed and memory, never an answer.
@@ -36,6 +35,13 @@ pub(crate) struct Shape {
     pub(crate) threads: usize,
 }
 
+impl Shape {
+    /// Bytes of memory that the hits of one list take while they wait.
+    fn waiting_memory(self) -> u64 {
+        (Lists::room(self.k, self.n) as u64).saturating_mul(size_of::<Hit>() as u64)
+    }
+}
+
 impl Tiles {
     /// The default for packed rows of `depth` tiles: a panel of about 32 MiB.
     pub(crate) fn for_shape(shape: Shape) -> Self {
@@ -55,19 +61,18 @@ impl Tiles {
 
     /// Bytes of memory that a search of queries in a base takes, beside its lists.
     fn memory(self, shape: Shape) -> u64 {
-        let lists = List::waiting_memory(shape.k, shape.n).saturating_mul(self.block_rows() as u64);
+        let hits = shape.waiting_memory().saturating_mul(self.block_rows() as u64);
         let thread = self.thread_memory(shape).saturating_add(Block::memory(self.block_rows(), shape.depth));
         thread
-            .saturating_add(lists)
+            .saturating_add(hits)
             .saturating_mul(shape.threads as u64)
             .saturating_add(Block::memory(self.panel.get().min(shape.n), shape.depth))
     }
 
     /// Bytes of memory that a self-join takes, each pair once, beside its lists.
     pub(crate) fn self_join_memory(self, shape: Shape) -> u64 {
-        // The query, its rank and threshold, and hits that are gathered, in a vector that grows by doubling.
-        let beside = size_of::<Query>() + 16 + 2 * HITS_PER_LIST * size_of::<Hit>();
-        let list = List::waiting_memory(shape.k, shape.n).saturating_add(beside as u64);
+        // The query, its rank and threshold, and the hits that wait.
+        let list = shape.waiting_memory().saturating_add(size_of::<Query>() as u64 + 16);
         // Turned rows instead of packed queries.
         let thread = self.thread_memory(shape).saturating_add(Block::memory(self.block_rows(), shape.depth));
         thread
@@ -84,6 +89,8 @@ impl Tiles {
         row.saturating_mul(3 * TILE as u64 + 8)
             .saturating_add(sixteen)
             .saturating_add(Sweep::memory(self.block_rows()))
+            // Hits that are sorted.
+            .saturating_add(shape.waiting_memory().saturating_mul(self.block_rows() as u64))
             .saturating_add(PRODUCT_BYTES)
     }
 

@@ -178,11 +178,16 @@ impl Matrix {
         let needed = self.n().div_ceil(64) as u64 * 8;
         let left = memory.saturating_sub(needed);
         let mut rounding = (!self.element().widens_exactly()).then(|| RoundingCount::new(self.n(), left));
+        let kernels = Kernels::detect();
         self.for_each_row(observer, |i, row| {
-            if let Some(column) = row.iter().position(|v| !v.is_finite()) {
+            // In f64 squares of finite f32 values neither overflow nor vanish.
+            let squares = kernels.dot(row, row);
+            if !squares.is_finite()
+                && let Some(column) = row.iter().position(|v| !v.is_finite())
+            {
                 return Err(self.bad_value(i, column, row[column]));
             }
-            if row.iter().all(|&v| v == 0.0) {
+            if squares == 0.0 {
                 if needed > memory {
                     let file = self.display_name.clone();
                     return Err(StoreError::OverBudget { file, needed, need: Need::ZeroRows, budget: memory });

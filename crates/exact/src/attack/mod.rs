@@ -10,8 +10,8 @@ use mnno_simd::{Element, Hit, Kernels};
 use num_bigint::BigInt;
 
 use crate::error::Side;
-use crate::list::Query;
-use crate::pack::{Block, Role, Scratch};
+use crate::lists::Query;
+use crate::pack::{Block, Packed, Role};
 use crate::panel::Panel;
 use crate::space::Space;
 use crate::sweep::{Asking, Sweep};
@@ -71,14 +71,15 @@ impl<'a> Case<'a> {
         let what = format!("{}, {}, {element:?}", self.name, kernels.tier());
         let space = Space { kernels, ..self.space.with_element(element) };
         let rows = SliceRows::new(&self.data.values, self.data.d);
-        let mut panel = Panel::new(BLOCK);
-        panel.fill(&rows, 0..ROWS, &space).unwrap();
-        let mut queries = Block::new();
-        queries.fill(&rows, 0..QUERIES, Side::Queries, Role::Rows, &space, &mut Scratch::default()).unwrap();
+        let mut panel = Panel::new(BLOCK, Role::Columns);
+        panel.fill(&rows, 0..ROWS, Side::Base, &space).unwrap();
+        let mut queries = Panel::new(QUERIES, Role::Rows);
+        queries.fill(&rows, 0..QUERIES, Side::Queries, &space).unwrap();
+        let queries = queries.packed(0);
 
-        let (hits, turned) = every_hit(&queries, &panel, &space);
+        let (hits, turned) = every_hit(queries, &panel, &space);
         let of_rows: Vec<Query> = panel.blocks.iter().flat_map(Block::queries).collect();
-        let one = self.check_hits(&hits, &queries.queries(), false, &what);
+        let one = self.check_hits(&hits, &queries.block.queries(), false, &what);
         let other = self.check_hits(&turned, &of_rows, true, &format!("{what}, turned"));
         one.max(other)
     }
@@ -115,17 +116,17 @@ impl<'a> Case<'a> {
 }
 
 /// The hits of each query in each row, and of each row in each query, when everything is a hit.
-fn every_hit(queries: &Block, panel: &Panel, space: &Space) -> (Vec<Vec<Hit>>, Vec<Vec<Hit>>) {
+fn every_hit(queries: Packed<'_>, panel: &Panel, space: &Space) -> (Vec<Vec<Hit>>, Vec<Vec<Hit>>) {
     let asked = |n: usize, padded: usize| [vec![f32::NEG_INFINITY; n], vec![f32::INFINITY; padded - n]].concat();
-    let (queries_n, rows_n) = (queries.n, panel.n());
+    let (queries_n, rows_n) = (queries.block.n, panel.n());
     let ranks = vec![usize::MAX; queries_n];
-    let asking = Asking { block: queries, tiling: queries.tiling(), queries: &[], ranks: &ranks, number: 0 };
+    let asking = Asking { packed: queries, queries: &[], ranks: &ranks, number: 0 };
     let (mut hits, mut turned) = (vec![Vec::new(); queries_n], vec![Vec::new(); rows_n]);
-    for block in &panel.blocks {
+    for (i, block) in panel.blocks.iter().enumerate() {
         let mut sweep = Sweep::default();
-        sweep.thresholds = asked(queries.n, queries.padded());
+        sweep.thresholds = asked(queries_n, queries.block.padded());
         sweep.column_thresholds = asked(block.n, block.padded());
-        sweep.pair(&asking, block, block.first, true, space, |sweep| {
+        sweep.pair(&asking, panel.packed(i), block.first, true, space, |sweep| {
             for hit in sweep.row_hits.iter().filter(|hit| (hit.base as usize) < rows_n) {
                 hits[hit.query as usize].push(*hit);
             }

@@ -3,14 +3,15 @@
 use std::collections::HashMap;
 use std::sync::atomic::AtomicU64;
 
+use bytemuck::Zeroable;
 use mnno_simd::{Hit, Kernels};
 
 use super::spaces::wild;
 use super::support::{Data, Random, all_data, assert_same_bytes, brute_force};
 use super::{QUERIES, every_hit};
 use crate::error::Side;
-use crate::list::{List, Scorer};
-use crate::pack::{Block, Role, Scratch};
+use crate::lists::{Lists, Queries, Scorer, Source};
+use crate::pack::Role;
 use crate::panel::Panel;
 use crate::schedule::Job;
 use crate::space::Space;
@@ -18,8 +19,8 @@ use crate::{Exclude, Filter, Metric, Neighbours, SliceRows, Ties, TopK};
 
 const K: usize = 7;
 
-fn new_list(metric: Metric) -> List {
-    List::new(TopK::new(K, metric, Ties::LowerIndex))
+fn new_list(metric: Metric) -> TopK {
+    TopK::new(K, metric, Ties::LowerIndex)
 }
 
 /// The lists of the rows among the others, found in a space: in one panel, each pair of blocks once, or else in panels of
@@ -36,18 +37,18 @@ fn lists(rows: &SliceRows<'_>, n: usize, space: &Space, block: usize, panel: Opt
         done: AtomicU64::new(0),
         total: 0,
     };
-    let mut packed = Panel::new(block);
-    let list = new_list(space.metric);
+    let mut packed = Panel::new(block, Role::Columns);
+    let mut best = vec![new_list(space.metric); n];
     let Some(panel) = panel else {
-        packed.fill(rows, 0..n, space).unwrap();
-        return Neighbours::collect(job.self_join(&packed, &list).unwrap(), space.metric, K);
+        packed.fill(rows, 0..n, Side::Base, space).unwrap();
+        job.self_join(&packed, &mut best).unwrap();
+        return Neighbours::collect(best, space.metric, K);
     };
-    let mut lists = vec![list; n];
     for first in (0..n).step_by(panel) {
-        packed.fill(rows, first..(first + panel).min(n), space).unwrap();
-        job.search_panel(&packed, block, &mut lists).unwrap();
+        packed.fill(rows, first..(first + panel).min(n), Side::Base, space).unwrap();
+        job.search_panel(&packed, block, &mut best).unwrap();
     }
-    Neighbours::collect(lists.into_iter().map(|list| list.best).collect(), space.metric, K)
+    Neighbours::collect(best, space.metric, K)
 }
 
 fn metrics_of(data: &Data) -> impl Iterator<Item = Metric> {
@@ -77,7 +78,7 @@ fn any_space_gives_the_same_lists() {
     }
 }
 
-/// Every hit in random order, its bounds as they are or up to twice as wide.
+/// Every hit in random order, its bounds as they are or up to twice as wide, with much room for those that wait or little.
 #[test]
 fn wider_bounds_give_the_same_lists() {
     let (n, d) = (200, 5);
@@ -88,22 +89,30 @@ fn wider_bounds_give_the_same_lists() {
             let expected = brute_force(metric, K, &data, &data, |_, _| true, |j| j);
             for filter in Filter::available(Kernels::detect()) {
                 let space = Space::new(&rows, metric, Kernels::detect()).with_element(filter.element());
-                let mut panel = Panel::new(32);
-                panel.fill(&rows, 0..n, &space).unwrap();
-                let mut queries = Block::new();
-                queries.fill(&rows, 0..QUERIES, Side::Queries, Role::Rows, &space, &mut Scratch::default()).unwrap();
-                let (hits, _) = every_hit(&queries, &panel, &space);
+                let mut panel = Panel::new(32, Role::Columns);
+                panel.fill(&rows, 0..n, Side::Base, &space).unwrap();
+                let mut queries = Panel::new(QUERIES, Role::Rows);
+                queries.fill(&rows, 0..QUERIES, Side::Queries, &space).unwrap();
+                let (hits, _) = every_hit(queries.packed(0), &panel, &space);
+                let block = &queries.blocks[0];
                 let mut scorer = Scorer::new(metric, space.kernels, &rows, &rows);
-                for (i, (hits, query)) in hits.iter().zip(queries.queries()).enumerate() {
-                    let mut list = new_list(metric);
-                    for hit in shuffled(hits, &mut random) {
-                        list.take(wider(hit, &mut random), query, &panel, &mut scorer);
-                        if random.below(8) == 0 {
-                            list.tidy(query.bound);
-                        }
+                let asking = Queries::new(block, 0);
+                let source = Source { panel: &panel, exclude: Exclude::None };
+                let mut best = vec![new_list(metric); QUERIES];
+                let mut room = vec![Hit::zeroed(); QUERIES * random.below(30).max(1)];
+                let mut lists = Lists::new(&asking, block, &mut best, &mut room);
+                let mut rest = shuffled(&hits.concat(), &mut random);
+                while !rest.is_empty() {
+                    let some = rest.split_off(rest.len() - (1 + random.below(200)).min(rest.len()));
+                    let some: Vec<Hit> = some.into_iter().map(|hit| wider(hit, &mut random)).collect();
+                    lists.take(&some, &asking, source, &mut scorer);
+                    if random.below(8) == 0 {
+                        lists.tidy(&asking, &panel, &mut scorer);
                     }
-                    list.finish(query, &panel, &mut scorer);
-                    let got: Vec<(u32, u64)> = list.best.ranked().map(|(row, score)| (row, score.to_bits())).collect();
+                }
+                lists.finish(&asking, &panel, &mut scorer);
+                for (i, best) in best.into_iter().enumerate() {
+                    let got: Vec<(u32, u64)> = best.ranked().map(|(row, score)| (row, score.to_bits())).collect();
                     let places = expected.list(i).iter().zip(expected.list_scores(i));
                     let places: Vec<(u32, u64)> = places.map(|(&row, score)| (row, score.to_bits())).collect();
                     assert_eq!(got[..K], places, "{}, {metric}, {filter}, query {i}", data.name);

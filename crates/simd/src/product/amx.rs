@@ -31,7 +31,6 @@ struct Block {
     products: *mut u32,
     /// Bytes from one row of products to the next.
     stride: usize,
-    accumulate: bool,
 }
 
 macro_rules! kernel {
@@ -42,22 +41,14 @@ macro_rules! kernel {
         #[inline(always)]
         unsafe fn $name(block: Block) {
             // SAFETY: the loop reads `depth` tiles from each of the four blocks and nothing else (a prefetch past the last is a
-            // hint without effect), and loads and stores the 32 x 32 words; all of them are the caller's promise. Every
-            // register that is written is declared.
+            // hint without effect), and stores the 32 x 32 words; all of them are the caller's promise. Every register that is
+            // written is declared.
             unsafe {
                 std::arch::asm!(
-                    "test {accumulate:e}, {accumulate:e}",
-                    "jnz 3f",
                     "tilezero tmm0",
                     "tilezero tmm1",
                     "tilezero tmm2",
                     "tilezero tmm3",
-                    "jmp 2f",
-                    "3:",
-                    "tileloadd tmm0, [{c0} + {stride}]",
-                    "tileloadd tmm1, [{c0} + {stride} + 64]",
-                    "tileloadd tmm2, [{c1} + {stride}]",
-                    "tileloadd tmm3, [{c1} + {stride} + 64]",
                     "2:",
                     "tileloadd tmm4, [{a0} + {row}]",
                     "tileloadd tmm6, [{b0} + {row}]",
@@ -91,7 +82,6 @@ macro_rules! kernel {
                     c1 = in(reg) block.products.byte_add(TILE * block.stride),
                     stride = in(reg) block.stride,
                     row = in(reg) 64usize,
-                    accumulate = in(reg) u32::from(block.accumulate),
                     out("tmm0") _, out("tmm1") _, out("tmm2") _, out("tmm3") _,
                     out("tmm4") _, out("tmm5") _, out("tmm6") _, out("tmm7") _,
                     options(nostack),
@@ -122,7 +112,6 @@ fn product(rows: Operand<'_>, columns: Operand<'_>, out: Products<'_>, multiply:
                 depth,
                 products: out.words[2 * TILE * (i * out.stride + j)..].as_mut_ptr(),
                 stride: 4 * out.stride,
-                accumulate: out.accumulate,
             });
         }
     }

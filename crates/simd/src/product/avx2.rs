@@ -1,6 +1,5 @@
 //! f32 by AVX2 and FMA: 5 or 6 rows with 16 columns at a time, in 10 or 12 of 16 registers.
 
-use bytemuck::cast;
 use pulp::f32x8;
 use pulp::x86::V3;
 
@@ -16,12 +15,6 @@ impl Arithmetic for Float32 {
     #[inline(always)]
     fn splat(self, word: u32) -> [f32x8; 2] {
         [self.0.splat_f32x8(f32::from_bits(word)); 2]
-    }
-
-    #[inline(always)]
-    fn add(self, x: [f32x8; 2], y: [f32x8; 2]) -> [f32x8; 2] {
-        let add = self.0.avx;
-        [cast(add._mm256_add_ps(cast(x[0]), cast(y[0]))), cast(add._mm256_add_ps(cast(x[1]), cast(y[1])))]
     }
 
     #[inline(always)]

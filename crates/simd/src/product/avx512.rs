@@ -1,6 +1,5 @@
 //! f32 by AVX-512: 12 rows with 32 columns at a time, in 24 of 32 registers.
 
-use bytemuck::cast;
 use pulp::f32x16;
 use pulp::x86::V4;
 
@@ -16,11 +15,6 @@ impl Arithmetic for Float32 {
     #[inline(always)]
     fn splat(self, word: u32) -> f32x16 {
         self.0.splat_f32x16(f32::from_bits(word))
-    }
-
-    #[inline(always)]
-    fn add(self, x: f32x16, y: f32x16) -> f32x16 {
-        cast(self.0.avx512f._mm512_add_ps(cast(x), cast(y)))
     }
 
     #[inline(always)]

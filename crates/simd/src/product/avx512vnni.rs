@@ -24,11 +24,6 @@ impl Arithmetic for Int8 {
     }
 
     #[inline(always)]
-    fn add(self, x: __m512i, y: __m512i) -> __m512i {
-        self.0.avx512f._mm512_add_epi32(x, y)
-    }
-
-    #[inline(always)]
     fn multiply_add(self, rows: __m512i, columns: __m512i, sums: __m512i) -> __m512i {
         // SAFETY: only `Backend::Avx512Vnni` selects `int8`, and it exists only where the CPU has these instructions.
         unsafe { _mm512_dpbusd_epi32(sums, columns, rows) }

@@ -24,11 +24,6 @@ impl Arithmetic for Int8 {
     }
 
     #[inline(always)]
-    fn add(self, x: [__m256i; 2], y: [__m256i; 2]) -> [__m256i; 2] {
-        [self.0.avx2._mm256_add_epi32(x[0], y[0]), self.0.avx2._mm256_add_epi32(x[1], y[1])]
-    }
-
-    #[inline(always)]
     fn multiply_add(self, rows: [__m256i; 2], columns: [__m256i; 2], sums: [__m256i; 2]) -> [__m256i; 2] {
         // SAFETY: only `Backend::AvxVnni` selects `int8`, and it exists only where the CPU has these instructions.
         unsafe {

@@ -52,8 +52,6 @@ pub struct Products<'a> {
     pub words: &'a mut [u32],
     /// Words from one row to the next.
     pub stride: usize,
-    /// Whether the products are added to what is there.
-    pub accumulate: bool,
 }
 
 impl Kernels {
@@ -117,13 +115,10 @@ impl Kernels {
     }
 }
 
-/// What operands without columns give: zeros, or what is there.
+/// What operands without columns give.
 #[cfg(target_arch = "x86_64")]
 fn zero(rows: Operand<'_>, columns: Operand<'_>, out: Products<'_>) {
-    let Products { words, stride, accumulate } = out;
-    if !accumulate {
-        for row in words.chunks_mut(stride).take(rows.blocks * TILE) {
-            row[..columns.blocks * TILE].fill(0);
-        }
+    for row in out.words.chunks_mut(out.stride).take(rows.blocks * TILE) {
+        row[..columns.blocks * TILE].fill(0);
     }
 }

@@ -17,7 +17,7 @@ pub(super) fn float32(rows: Operand<'_>, columns: Operand<'_>, out: &mut Product
         // The row-major constructor with a stride exchanges its strides in faer 0.24 and writes out of bounds.
         MatMut::from_column_major_slice_with_stride_mut(bytemuck::cast_slice_mut(words_out), n, m, stride)
             .transpose_mut(),
-        if out.accumulate { Accum::Add } else { Accum::Replace },
+        Accum::Replace,
         MatRef::from_row_major_slice(lhs, words, m).transpose(),
         MatRef::from_row_major_slice(rhs, words, n),
         1.0,

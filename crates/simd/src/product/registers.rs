@@ -15,9 +15,6 @@ pub(super) trait Arithmetic: Copy {
     /// `word` 16 times.
     fn splat(self, word: u32) -> Self::Vector;
 
-    /// Sums word by word.
-    fn add(self, x: Self::Vector, y: Self::Vector) -> Self::Vector;
-
     /// `sums`, and the products of `rows` and prepared `columns`, word by word.
     fn multiply_add(self, rows: Self::Vector, columns: Self::Vector, sums: Self::Vector) -> Self::Vector;
 
@@ -59,13 +56,6 @@ impl Pair<'_> {
         let mut sums = [[simd.splat(0); COLUMNS]; ROWS];
         for (r, sums) in sums.iter_mut().enumerate() {
             *sums = [simd.splat(self.corrections[FIRST + r]); COLUMNS];
-        }
-        if self.out.accumulate {
-            for (r, sums) in sums.iter_mut().enumerate() {
-                for (sum, words) in sums.iter_mut().zip(self.words::<COLUMNS>(FIRST + r, block)) {
-                    *sum = simd.add(*sum, cast(*words));
-                }
-            }
         }
         for (k, (upper, lower)) in self.rows[0].iter().zip(self.rows[1]).enumerate() {
             let tiles: [&Tile; COLUMNS] = std::array::from_fn(|n| &columns[n][k]);

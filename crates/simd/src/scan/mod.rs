@@ -2,6 +2,7 @@
 
 mod lanes;
 
+use bytemuck::{Pod, Zeroable};
 use lanes::{Lanes, Plain};
 
 use crate::tier::Backend;
@@ -80,7 +81,8 @@ fn below(value: f32, offset: f32, error: f32) -> f32 {
 }
 
 /// A row `base` that may matter to the row `query`, by their numbers, and bounds of its score.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+#[repr(C)]
 pub struct Hit {
     /// The row that asks.
     pub query: u32,

@@ -36,6 +36,8 @@ pub struct AtomicFile {
     path: PathBuf,
     /// With a symbolic link followed.
     destination: PathBuf,
+    /// Whether all that was written is on the disk.
+    synced: bool,
 }
 
 impl AtomicFile {
@@ -74,7 +76,8 @@ impl AtomicFile {
             // Once more, without the umask.
             file.set_permissions(metadata.permissions()).map_err(|source| WriteError::io(path, source))?;
         }
-        Ok(Self { file: BufWriter::with_capacity(1 << 16, file), temporary, path: path.to_owned(), destination })
+        let file = BufWriter::with_capacity(1 << 16, file);
+        Ok(Self { file, temporary, path: path.to_owned(), destination, synced: false })
     }
 
     /// The destination, as the caller named it.
@@ -87,7 +90,12 @@ impl AtomicFile {
     /// # Errors
     /// [`WriteError`] if the disk is full or fails.
     pub fn sync(&mut self) -> Result<(), WriteError> {
-        self.file.flush().and_then(|()| self.file.get_ref().sync_all()).map_err(|e| WriteError::io(&self.path, e))
+        if !self.synced {
+            let synced = self.file.flush().and_then(|()| self.file.get_ref().sync_all());
+            synced.map_err(|e| WriteError::io(&self.path, e))?;
+            self.synced = true;
+        }
+        Ok(())
     }
 
     /// Brings everything to the disk and gives the file its name, in place of what was there.
@@ -105,6 +113,7 @@ impl AtomicFile {
 
 impl Write for AtomicFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.synced = false;
         self.file.write(bytes)
     }
 
