@@ -7,7 +7,7 @@ mnno is timed as a whole process: reading and checking the file, searching, writ
 that has the data in memory, from there to the lists, the normalising of rows included; so the ratios favour the peers.
 --baseline times another binary of mnno in the same turns, --variant the same binary with environment variables set.
 
-In each round every program has one turn, mnno first. A peer that takes more than twice as long as the fastest one in the
+In each round every program has one turn, mnno first; a short turn is taken twice and the second counts (programs.py). A peer that takes more than twice as long as the fastest one in the
 first round has no more turns in that work; slow ones are left out of large works unless --slow is given. Ratios are medians
 over rounds of (the peer's seconds / mnno's seconds in the same round). Exit code 1 if any of mnno's sampled lists, or a
 value of compare, is not that of float64.

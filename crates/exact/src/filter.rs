@@ -218,8 +218,12 @@ impl Sample {
 /// How many rows with these bounds may reach the score of the row at `place`, from 1.
 fn kept(bounds: &mut [(f32, f32)], place: usize) -> usize {
     let score = |&(upper, lower): &(f32, f32)| if lower.is_finite() { 0.5 * (upper + lower) } else { lower };
-    bounds.sort_unstable_by(|a, b| score(b).total_cmp(&score(a)));
-    let threshold = bounds.get(place - 1).map_or(f32::NEG_INFINITY, score);
+    let threshold = if place > bounds.len() {
+        f32::NEG_INFINITY
+    } else {
+        let (_, at_place, _) = bounds.select_nth_unstable_by(place - 1, |a, b| score(b).total_cmp(&score(a)));
+        score(at_place)
+    };
     bounds.iter().filter(|(upper, _)| *upper >= threshold).count()
 }
 

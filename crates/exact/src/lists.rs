@@ -191,12 +191,13 @@ impl<'a> Lists<'a> {
         }
     }
 
-    /// Sorts out the hits that wait: raises thresholds, drops what no longer reaches them, and scores the hits of queries
-    /// that keep too many. The rest waits by query.
+    /// Sorts out the hits that wait: raises thresholds, drops what no longer reaches them, and scores hits where too many are
+    /// left. The rest waits by query.
     pub(crate) fn tidy(&mut self, queries: &Queries, panel: &Panel, scorer: &mut Scorer<'_>) {
         let k = self.k();
-        // So that less waits afterwards than there is room for.
+        // On average, so that less waits afterwards than there is room for.
         let most = self.hits.len() / self.best.len().max(1) / 4 * 3;
+        scorer.sorted.reserve_exact(self.hits.len().saturating_sub(scorer.sorted.len()));
         scorer.sort(&self.hits[..self.waiting], queries);
         self.waiting = 0;
         let mut sorted = std::mem::take(&mut scorer.sorted);
@@ -216,7 +217,7 @@ impl<'a> Lists<'a> {
                 }
             }
             let list = &mut list[..kept];
-            if kept > most {
+            if self.waiting + kept > (i + 1) * most {
                 sort_by_upper(list);
                 score_all(list, queries, panel, scorer, &mut self.thresholds, self.best);
             } else {

@@ -139,10 +139,9 @@ impl Job<'_> {
                 })
             })?;
         }
-        askers.par_iter().for_each_init(
-            || self.scorer(),
-            |scorer, asker| asker.lists().finish(&asker.queries, panel, scorer),
-        );
+        askers.par_iter().for_each(|asker| {
+            workers.with(new_worker, |(.., scorer)| asker.lists().finish(&asker.queries, panel, scorer));
+        });
         Ok(())
     }
 }

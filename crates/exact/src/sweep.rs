@@ -73,7 +73,12 @@ impl Sweep {
         mut flush: impl FnMut(&mut Self),
     ) {
         let (rows, columns) = (asking.packed.block.padded(), base.block.padded());
-        let (cell_rows, cell_columns) = if base.divides() { (ROWS, columns_of(base.depth())) } else { (rows, columns) };
+        let (cell_rows, mut cell_columns) =
+            if base.divides() { (ROWS, columns_of(base.depth())) } else { (rows, columns) };
+        if self.thresholds.contains(&f32::NEG_INFINITY) {
+            // A first threshold is the better, the more columns it is drawn from.
+            cell_columns = columns;
+        }
         let stride = cell_columns.min(columns) + GAP;
         self.products.resize(cell_rows.min(rows) * stride, 0);
         for row in (0..rows).step_by(cell_rows) {
