@@ -6,7 +6,7 @@ use mnno_simd::{Hit, Kernels, prefetch};
 use crate::bound::QueryBound;
 use crate::pack::Block;
 use crate::panel::Panel;
-use crate::{Exclude, Metric, Rows, TopK};
+use crate::{Exclude, Metric, Rows, SearchError, TopK};
 
 /// Hits scored at a time: enough chains of f64 additions to hide their latency.
 const SCORED_AT_ONCE: usize = 4;
@@ -139,7 +139,16 @@ impl Queries {
 impl<'a> Lists<'a> {
     /// Hits that there must be room for per list of `k` places, of `n` base rows.
     pub(crate) fn room(k: usize, n: usize) -> usize {
-        k.saturating_add(1).saturating_mul(3).saturating_add(8).min(n).max(1)
+        k.saturating_add(1).saturating_mul(6).min(n).max(1)
+    }
+
+    /// Room for the hits of `lists` lists of `k` places, of `n` base rows; fresh memory of which what is not needed is not touched.
+    pub(crate) fn rooms(lists: usize, k: usize, n: usize) -> Result<Vec<Hit>, SearchError> {
+        let hits = lists.saturating_mul(Self::room(k, n));
+        bytemuck::allocation::try_zeroed_vec(hits).map_err(|()| SearchError::Allocation {
+            bytes: hits.saturating_mul(size_of::<Hit>()),
+            source: std::io::ErrorKind::OutOfMemory.into(),
+        })
     }
 
     /// Lists that hold `best`, of the first rows of `block`, with room for their hits.

@@ -36,10 +36,10 @@ impl<T: Pod> Pages<T> {
             let whole = if bytes < LARGE { bytes } else { bytes.saturating_add(LARGE) };
             let map = MmapMut::map_anon(whole).map_err(|source| SearchError::Allocation { bytes: whole, source })?;
             if bytes >= LARGE {
-                // Only faster, and not everywhere to be had.
-                #[cfg(target_os = "linux")]
-                let _ = map.advise(memmap2::Advice::HugePage);
                 self.start = map.as_ptr().align_offset(LARGE);
+                // Only faster, and not everywhere to be had. What is less than a large page stays in small ones.
+                #[cfg(target_os = "linux")]
+                let _ = map.advise_range(memmap2::Advice::HugePage, self.start, bytes / LARGE * LARGE);
             }
             self.map = Some(map);
         }

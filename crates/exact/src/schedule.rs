@@ -51,19 +51,21 @@ impl Job<'_> {
     /// Searches all queries in a panel, `block` at a time; `best` has one list for each.
     pub(crate) fn search_panel(&self, panel: &Panel, block: usize, best: &mut [TopK]) -> Result<(), SearchError> {
         let source = Source { panel, exclude: self.exclude };
-        let room = Lists::room(self.k, self.base.n());
-        let new_worker = || (Panel::new(block, Role::Rows), Pages::default(), Sweep::default(), self.scorer());
+        let n_base = self.base.n();
+        let new_worker = || (Panel::new(block, Role::Rows), Vec::new(), Sweep::default(), self.scorer());
         let workers = Workers::default();
         best.par_chunks_mut(block).enumerate().try_for_each(|(task, best)| {
             workers.with(new_worker, |(asking, hits, sweep, scorer)| {
                 let first = task * block;
-                hits.resize(best.len() * room)?;
+                if hits.is_empty() {
+                    *hits = Lists::rooms(block, self.k, n_base)?;
+                }
                 asking.fill(self.queries, first..first + best.len(), Side::Queries, &self.space)?;
                 let asking = asking.packed(0);
                 let queries = Queries::new(asking.block, 0);
                 let ranks = self.ranks(&queries);
                 let n = best.len();
-                let mut lists = Lists::new(&queries, asking.block, best, hits.as_mut_slice());
+                let mut lists = Lists::new(&queries, asking.block, best, &mut hits[..n * Lists::room(self.k, n_base)]);
                 let asking = Asking { packed: asking, queries: &queries.all, ranks: &ranks, number: 0 };
                 sweep.thresholds.clone_from(&lists.thresholds);
                 for (i, base) in panel.blocks.iter().enumerate() {
@@ -86,12 +88,11 @@ impl Job<'_> {
         let blocks = &panel.blocks;
         let source = Source { panel, exclude: self.exclude };
         let room = Lists::room(self.k, self.base.n());
-        let mut hits = Pages::default();
-        hits.resize(best.len() * room)?;
+        let mut hits = Lists::rooms(best.len(), self.k, self.base.n())?;
         let block = panel.block_rows();
         let askers = blocks.par_iter().zip(best.par_chunks_mut(block));
         let askers: Vec<Asker<'_>> = askers
-            .zip(hits.as_mut_slice().par_chunks_mut(block * room))
+            .zip(hits.par_chunks_mut(block * room))
             .map(|((block, best), hits)| {
                 let queries = Queries::new(block, block.first);
                 let ranks = self.ranks(&queries);
