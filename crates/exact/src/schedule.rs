@@ -121,8 +121,7 @@ impl Job<'_> {
                     }
                     let (rows, columns) = (&askers[i], &askers[j]);
                     let packed = block.with_tiles(tiles.as_slice());
-                    let asking =
-                        Asking { packed, queries: &rows.queries.all, ranks: &rows.ranks, number: block.first };
+                    let asking = Asking { packed, queries: &rows.queries.all, ranks: &rows.ranks, number: block.first };
                     sweep.thresholds.clone_from(&rows.lists().thresholds);
                     if both {
                         sweep.column_thresholds.clone_from(&columns.lists().thresholds);

@@ -63,7 +63,7 @@ pub fn permutation_p(
                     return Err(MeasureError::Interrupted);
                 }
                 shuffle(pairing, n, SplitMix64(mix(seed) ^ u64::from(t)));
-                let hit = u32::from(paired_overlap(a, b, pairing, stamps) >= observed);
+                let hit = u32::from(overlap_reaches(observed, a, b, pairing, stamps));
                 observer.progress(done.fetch_add(1, Ordering::Relaxed) + 1, permutations.into());
                 Ok(hit)
             },
@@ -72,17 +72,22 @@ pub fn permutation_p(
     Ok(Some((1.0 + f64::from(hits)) / (1.0 + f64::from(permutations))))
 }
 
-/// The total overlap when row `i` of `a` is paired with row `pairing[i]` of `b`.
-fn paired_overlap(a: &Neighbours, b: &Neighbours, pairing: &[u32], stamps: &mut [u32]) -> u64 {
+/// Whether the total overlap, when row `i` of `a` is paired with row `pairing[i]` of `b`, is at least `least`.
+fn overlap_reaches(least: u64, a: &Neighbours, b: &Neighbours, pairing: &[u32], stamps: &mut [u32]) -> bool {
     stamps.fill(u32::MAX);
     let mut total = 0;
     for (i, &partner) in pairing.iter().enumerate() {
+        // A row adds k at most.
+        let most = ((pairing.len() - i) * a.k()) as u64;
+        if total >= least || total + most < least {
+            break;
+        }
         for &j in b.list(partner as usize) {
             stamps[j as usize] = i as u32;
         }
         total += a.list(i).iter().filter(|&&j| stamps[pairing[j as usize] as usize] == i as u32).count() as u64;
     }
-    total
+    total >= least
 }
 
 /// A random permutation of `0..n`.
@@ -107,7 +112,8 @@ impl SplitMix64 {
     fn below(&mut self, bound: u64) -> u64 {
         loop {
             let wide = u128::from(self.next()) * u128::from(bound);
-            if wide as u64 >= bound.wrapping_neg() % bound {
+            // The rest is smaller than the bound: most draws are spared the division.
+            if wide as u64 >= bound || wide as u64 >= bound.wrapping_neg() % bound {
                 return (wide >> 64) as u64;
             }
         }

@@ -74,7 +74,7 @@ pub(crate) fn run(args: &Compare, interruption: &Interruption) -> Result<(), Fai
     let threads = searcher::start_threads(args.search.threads)?;
     let mut budget = Budget::new(args.input.memory);
     let options = inputs::open_options(&args.input, None);
-    let inputs = inputs::open_checked(&args.files, &options, &mut budget, interruption)?;
+    let inputs = inputs::open_checked(&args.files, &options, &mut budget, Some(&threads), interruption)?;
     if inputs.len() < 2 {
         return Err(Failure::usage("compare needs two or more matrices, and was given one")
             .hint("give a second file, or ::* to compare all layers of an array [n, layers, d]"));

@@ -30,7 +30,8 @@ pub(crate) fn run(args: &Convert, interruption: &Interruption) -> Result<(), Fai
     };
     let mut budget = Budget::new(args.input.memory);
     let options = inputs::open_options(&args.input, None);
-    let mut inputs = inputs::open_checked(std::slice::from_ref(&args.input_file), &options, &mut budget, interruption)?;
+    let arguments = std::slice::from_ref(&args.input_file);
+    let mut inputs = inputs::open_checked(arguments, &options, &mut budget, None, interruption)?;
     if inputs.len() > 1 {
         return Err(Failure::usage("convert writes one matrix").hint("name one layer in place of ::*"));
     }

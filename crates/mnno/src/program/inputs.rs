@@ -2,6 +2,7 @@
 
 use mnno::store::{Access, Check, Format, Matrix, OpenOptions};
 use mnno::{Rows, SearchError, Side, Subset};
+use rayon::ThreadPool;
 
 use super::args::Input;
 use super::budget::Budget;
@@ -25,12 +26,13 @@ impl Checked {
     }
 }
 
-/// Opens the matrices of each argument (a file with all its layers is several) and checks every value. What they hold in
-/// memory is taken from the budget.
+/// Opens the matrices of each argument (a file with all its layers is several) and checks every value; meanwhile `threads`,
+/// if there are any, take the fingerprints that reports will name. What they hold in memory is taken from the budget.
 pub(crate) fn open_checked(
     arguments: &[String],
     options: &OpenOptions,
     budget: &mut Budget,
+    threads: Option<&ThreadPool>,
     interruption: &Interruption,
 ) -> Result<Vec<Checked>, Failure> {
     let mut inputs = Vec::new();
@@ -45,7 +47,11 @@ pub(crate) fn open_checked(
                 )));
             }
             let progress = Progress::new(&format!("check {}", matrix.display_name()), "rows", interruption);
-            let check = matrix.check(budget.left(), &progress)?;
+            let check = || matrix.check(budget.left(), &progress);
+            let check = match threads {
+                Some(threads) => threads.join(check, || matrix.fingerprint()).0?,
+                None => check()?,
+            };
             budget.take(check.zero_rows.held_bytes(), "the list of zero rows")?;
             inputs.push(Checked { matrix, check });
         }

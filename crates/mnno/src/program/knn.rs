@@ -62,7 +62,7 @@ pub(crate) fn run(args: &Knn, interruption: &Interruption) -> Result<(), Failure
     files.extend(args.queries.clone());
     let options = inputs::open_options(&args.input, args.labels.as_ref());
     let mut budget = Budget::new(args.input.memory);
-    let inputs = inputs::open_checked(&files, &options, &mut budget, interruption)?;
+    let inputs = inputs::open_checked(&files, &options, &mut budget, Some(&threads), interruption)?;
     if inputs.len() != files.len() {
         return Err(Failure::usage("knn searches one matrix").hint("name one layer in place of ::*"));
     }
