@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use mnno_simd::{Element, GROUP, Kernels, Tier};
+use rayon::prelude::*;
 
 use crate::error::Side;
 use crate::pack::{Block, Role};
@@ -72,6 +73,8 @@ pub struct UnknownFilter(pub String);
 /// Multiplications below which a choice costs more than it can bring.
 const SMALL: u64 = 1 << 24;
 
+/// Rows that one thread packs at a time.
+const BLOCK: usize = 128;
 /// Rows that a sample has at least.
 const LEAST_SAMPLE: usize = 128;
 /// Memory that packed rows of a sample may take.
@@ -172,7 +175,7 @@ impl Sample {
         let row = Block::memory(GROUP, space::depth(Element::Float32, base.d())) / GROUP as u64;
         let most = (memory / 16).min(SAMPLE_BYTES) / row.max(1);
         let rows = (base.n() / 16).clamp(512, 2048).min(most as usize);
-        Self { base: spread(base.n(), rows), queries: spread(queries.n(), rows / 8), same_rows, all: base.n() }
+        Self { base: spread(base.n(), rows), queries: spread(queries.n(), rows / 16), same_rows, all: base.n() }
     }
 
     /// How many base rows per query, of all, a filter would leave to be scored.
@@ -180,38 +183,48 @@ impl Sample {
     /// In the sample fewer rows stand above a score than in the base. The list's last place is taken to lie where as large a
     /// share of the sample as of the base stands above it, but at least one row does.
     fn candidates(&self, space: &Space, base: &dyn Rows, queries: &dyn Rows, k: usize) -> Result<f64, SearchError> {
-        let (base, all) = (Subset::new(base, &self.base), self.all as f64);
-        let mut panel = Panel::new(self.base.len().next_multiple_of(GROUP), Role::Columns);
+        let base = Subset::new(base, &self.base);
+        let mut panel = Panel::new(BLOCK, Role::Columns);
         panel.fill(&base, 0..self.base.len(), Side::Base, space)?;
         let places = k.saturating_add(1);
         let place = places.saturating_mul(self.base.len()).saturating_add(self.all / 2) / self.all.max(1);
         let place = place.max(1);
-        let (mut queries_panel, mut sweep) = (Panel::new(GROUP, Role::Rows), Sweep::default());
-        let mut candidates = 0.0;
-        for asking in self.queries.chunks(GROUP) {
-            let rows = Subset::new(queries, asking);
-            queries_panel.fill(&rows, 0..asking.len(), Side::Queries, space)?;
-            let packed = queries_panel.packed(0);
-            let block = packed.block;
-            let ranks = vec![usize::MAX; block.n];
-            sweep.thresholds = vec![f32::NEG_INFINITY; block.padded()];
-            let whole = Asking { packed, queries: &[], ranks: &ranks, number: 0 };
-            let mut bounds = vec![Vec::new(); block.n];
-            sweep.pair(&whole, panel.packed(0), 0, false, space, |sweep| {
+        let kept = self.queries.par_chunks(GROUP).map(|asking| self.kept(asking, queries, &panel, space, place));
+        let kept = kept.sum::<Result<usize, SearchError>>()? as f64 / self.queries.len().max(1) as f64;
+        Ok((kept / place as f64 * places as f64).min(self.all as f64))
+    }
+
+    /// How many rows of the sample, for all of some queries together, may reach the score of the row at `place`.
+    fn kept(
+        &self,
+        asking: &[u32],
+        queries: &dyn Rows,
+        panel: &Panel,
+        space: &Space,
+        place: usize,
+    ) -> Result<usize, SearchError> {
+        let rows = Subset::new(queries, asking);
+        let mut packed = Panel::new(GROUP, Role::Rows);
+        packed.fill(&rows, 0..asking.len(), Side::Queries, space)?;
+        let packed = packed.packed(0);
+        let ranks = vec![usize::MAX; asking.len()];
+        let whole = Asking { packed, queries: &[], ranks: &ranks, number: 0 };
+        let mut sweep = Sweep::default();
+        sweep.thresholds = vec![f32::NEG_INFINITY; packed.block.padded()];
+        let mut bounds = vec![Vec::with_capacity(self.base.len()); asking.len()];
+        for (i, block) in panel.blocks.iter().enumerate() {
+            sweep.pair(&whole, panel.packed(i), block.first, false, space, |sweep| {
                 for hit in &sweep.row_hits {
                     let (query, row) = (hit.query as usize, hit.base as usize);
                     // Not those that only pad, nor a row with itself.
-                    let real = query < block.n && row < self.base.len();
+                    let real = query < asking.len() && row < self.base.len();
                     if real && !(self.same_rows && asking[query] == self.base[row]) {
                         bounds[query].push((hit.upper, hit.lower));
                     }
                 }
             });
-            for bounds in &mut bounds {
-                candidates += (kept(bounds, place) as f64 / place as f64 * places as f64).min(all);
-            }
         }
-        Ok(candidates / self.queries.len().max(1) as f64)
+        Ok(bounds.iter_mut().map(|bounds| kept(bounds, place)).sum())
     }
 }
 
