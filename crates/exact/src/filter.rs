@@ -91,8 +91,8 @@ struct Cost {
 impl Cost {
     fn new(tier: Tier, filter: Filter) -> Self {
         let value = match (tier, filter) {
-            (Tier::Amx, Filter::Int8) => 0.0008,
-            (Tier::Amx, Filter::Bf16) => 0.0018,
+            (Tier::Amx, Filter::Int8) => 0.0007,
+            (Tier::Amx, Filter::Bf16) => 0.0014,
             (Tier::Avx512Vnni, Filter::Int8) => 0.0033,
             (Tier::AvxVnni, Filter::Int8) => 0.0052,
             (Tier::Amx | Tier::Avx512Vnni | Tier::Avx512, _) => 0.012,
@@ -111,7 +111,7 @@ impl Cost {
 /// Of a candidate that is left, and of the dozen that wait for a time in its stead: handing them out, raising thresholds,
 /// fetching its row and scoring it in f64.
 fn candidate_cost(d: usize) -> f64 {
-    600.0 + 0.5 * d as f64
+    1000.0 + 0.5 * d as f64
 }
 
 /// The filter for a search, and why. `space` is of any element.
