@@ -13,6 +13,7 @@ pub(super) trait Lanes: Copy {
     /// The first products: bits of f32, or of i32 that are converted.
     fn load_product<const INT: bool>(self, words: &[u32]) -> Self::V;
     fn store(self, vector: Self::V, out: &mut [f32]);
+    fn add(self, a: Self::V, b: Self::V) -> Self::V;
     fn sub(self, a: Self::V, b: Self::V) -> Self::V;
     fn mul(self, a: Self::V, b: Self::V) -> Self::V;
     /// The smaller lanes; those of `b` where they are unordered.
@@ -48,6 +49,11 @@ impl Lanes for Plain {
     #[inline(always)]
     fn store(self, vector: Self::V, out: &mut [f32]) {
         out[..Self::WIDTH].copy_from_slice(&vector);
+    }
+
+    #[inline(always)]
+    fn add(self, a: Self::V, b: Self::V) -> Self::V {
+        std::array::from_fn(|l| a[l] + b[l])
     }
 
     #[inline(always)]
@@ -111,6 +117,11 @@ mod x86 {
         }
 
         #[inline(always)]
+        fn add(self, a: __m256, b: __m256) -> __m256 {
+            self.avx._mm256_add_ps(a, b)
+        }
+
+        #[inline(always)]
         fn sub(self, a: __m256, b: __m256) -> __m256 {
             self.avx._mm256_sub_ps(a, b)
         }
@@ -154,6 +165,11 @@ mod x86 {
         #[inline(always)]
         fn store(self, vector: __m512, out: &mut [f32]) {
             *out.first_chunk_mut().expect("whole vectors") = cast::<__m512, [f32; 16]>(vector);
+        }
+
+        #[inline(always)]
+        fn add(self, a: __m512, b: __m512) -> __m512 {
+            self.avx512f._mm512_add_ps(a, b)
         }
 
         #[inline(always)]

@@ -280,31 +280,66 @@ impl<const BOTH: bool> Scan<'_, BOTH> {
             }
             let mask = lanes.reaches(estimates.0, least.0) | lanes.reaches(estimates.1, least.1) << L::WIDTH;
             if mask != 0 {
-                let mut values = [0.0; GROUP];
-                lanes.store(estimates.0, &mut values);
-                lanes.store(estimates.1, &mut values[L::WIDTH..]);
-                self.push(first_row + r, first_column, &values, mask);
+                // The test took the largest errors of a group; now those of each pair.
+                let row = first_row + r;
+                let row_mask = self.rows_that_ask(lanes, row, first_column, estimates.0)
+                    | self.rows_that_ask(lanes, row, second, estimates.1) << L::WIDTH;
+                let column_mask = if BOTH {
+                    self.columns_that_ask(lanes, row, first_column, estimates.0)
+                        | self.columns_that_ask(lanes, row, second, estimates.1) << L::WIDTH
+                } else {
+                    0
+                };
+                if row_mask | column_mask != 0 {
+                    let mut values = [0.0; GROUP];
+                    lanes.store(estimates.0, &mut values);
+                    lanes.store(estimates.1, &mut values[L::WIDTH..]);
+                    self.push(row, first_column, &values, row_mask, column_mask);
+                }
             }
         }
     }
 
-    /// Pushes the hits of a row among the columns that `mask` names; `estimates` are without offsets.
+    /// The columns from `column` on whose upper bounds, computed as [`Side::bounds`] does, reach the row's threshold.
+    #[inline(always)]
+    fn rows_that_ask<L: Lanes>(&self, lanes: L, row: usize, column: usize, estimates: L::V) -> u32 {
+        let Cell { rows, columns, .. } = self.cell;
+        let on_residual = lanes.mul(lanes.splat(rows.on_residual[row]), lanes.load(&columns.residual[column..]));
+        let on_norm = lanes.mul(lanes.splat(rows.on_norm[row]), lanes.load(&columns.norm[column..]));
+        let value = lanes.add(estimates, lanes.load(&columns.offset[column..]));
+        let upper = lanes.add(value, lanes.add(on_residual, on_norm));
+        lanes.reaches(upper, lanes.splat(self.row_thresholds[row]))
+    }
+
+    /// The columns from `column` on for which the row's upper bound reaches their thresholds.
+    #[inline(always)]
+    fn columns_that_ask<L: Lanes>(&self, lanes: L, row: usize, column: usize, estimates: L::V) -> u32 {
+        let Cell { rows, columns, .. } = self.cell;
+        let on_residual = lanes.mul(lanes.load(&columns.on_residual[column..]), lanes.splat(rows.residual[row]));
+        let on_norm = lanes.mul(lanes.load(&columns.on_norm[column..]), lanes.splat(rows.norm[row]));
+        let value = lanes.add(estimates, lanes.splat(rows.offset[row]));
+        let upper = lanes.add(value, lanes.add(on_residual, on_norm));
+        lanes.reaches(upper, lanes.load(&self.column_thresholds[column..]))
+    }
+
+    /// Pushes the hits of a row: the columns that `row_mask` names are hits of the row, and it is one of those of
+    /// `column_mask`. `estimates` are without offsets.
     #[inline(never)]
-    fn push(&mut self, row: usize, first_column: usize, estimates: &[f32; GROUP], mask: u32) {
+    fn push(&mut self, row: usize, first_column: usize, estimates: &[f32; GROUP], row_mask: u32, column_mask: u32) {
         let &Cell { rows, columns, first_row, first_column: first, .. } = self.cell;
         let row_number = (first_row + row) as u32;
-        for bit in bits(mask) {
+        for bit in bits(row_mask) {
             let column = first_column + bit;
-            let column_number = (first + column) as u32;
             let (upper, lower) = rows.bounds(row, &columns, column, estimates[bit]);
             if reached(self.row_thresholds[row], upper) {
-                self.row_hits.push(Hit { query: row_number, base: column_number, upper, lower });
+                self.row_hits.push(Hit { query: row_number, base: (first + column) as u32, upper, lower });
             }
-            if BOTH {
-                let (upper, lower) = columns.bounds(column, &rows, row, estimates[bit]);
-                if reached(self.column_thresholds[column], upper) {
-                    self.column_hits.push(Hit { query: column_number, base: row_number, upper, lower });
-                }
+        }
+        for bit in bits(column_mask) {
+            let column = first_column + bit;
+            let (upper, lower) = columns.bounds(column, &rows, row, estimates[bit]);
+            if reached(self.column_thresholds[column], upper) {
+                self.column_hits.push(Hit { query: (first + column) as u32, base: row_number, upper, lower });
             }
         }
     }
