@@ -100,12 +100,15 @@ fn filters_change_no_byte_and_are_named_on_request() {
             continue;
         }
         assert_eq!((run.code, &run.stdout), (Some(0), &quiet.stdout), "{filter}: {run:?}");
-        assert!(run.stderr.starts_with("note: search: ") && run.stderr.lines().count() == 1, "{filter}: {run:?}");
+        assert!(run.stderr.starts_with("note: search: ") && run.stderr.lines().count() == 2, "{filter}: {run:?}");
+        assert!(run.stderr.ends_with("note: search: each pair of rows is looked at once\n"), "{run:?}");
         assert!(filter == "auto" || run.stderr.contains(filter), "{run:?}");
         assert!(fs::read(folder.path("out.npz")).unwrap() == lists, "{filter}");
     }
     let run = folder.run("compare x.npy x.npy --filter f32 --verbose");
-    assert_eq!((run.code, run.stderr.matches("note: x.npy: ").count()), (Some(0), 2), "{run:?}");
+    assert_eq!((run.code, run.stderr.matches("note: x.npy: each pair of rows").count()), (Some(0), 2), "{run:?}");
+    let run = folder.run("knn x.npy --queries x.npy -o out.npz --verbose");
+    assert!(run.stderr.ends_with("note: search: the base is searched in 1 panel\n"), "{run:?}");
 }
 
 #[test]

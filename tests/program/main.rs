@@ -10,6 +10,7 @@ mod convert;
 mod faults;
 #[cfg(target_os = "linux")]
 mod hardening;
+mod index;
 mod inspect;
 mod join;
 mod knn;

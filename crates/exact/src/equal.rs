@@ -15,7 +15,7 @@ const ROW_MEMORY: u64 = 16 + 2 * 4 + 8 + 4;
 
 /// Rows of a base, grouped by their bits.
 #[derive(Debug)]
-pub(crate) struct EqualRows {
+pub struct EqualRows {
     /// One row of each group, the first in the order of ties; the groups are in that order.
     pub(crate) first: Vec<u32>,
     /// The group of each row.
@@ -27,6 +27,76 @@ pub(crate) struct EqualRows {
 }
 
 impl EqualRows {
+    /// The groups of `base`, in the order of their first rows, made on the current thread pool.
+    pub fn all(base: &dyn Rows) -> Self {
+        let ties = Ties::LowerIndex;
+        let (rows, places) = Self::sorted(base, ties);
+        Self::of(rows, places, ties)
+    }
+
+    /// The groups that each row names. None unless groups are numbered from 0 in the order of their first rows.
+    pub fn from_groups(group: Vec<u32>) -> Option<Self> {
+        let mut first = Vec::new();
+        let mut sizes: Vec<u32> = Vec::new();
+        for (row, &group) in group.iter().enumerate() {
+            if group as usize == first.len() {
+                first.push(row as u32);
+                sizes.push(0);
+            }
+            *sizes.get_mut(group as usize)? += 1;
+        }
+        let ends = sizes.iter().scan(0, |end, size| {
+            *end += size;
+            Some(*end)
+        });
+        let places: Vec<Range<u32>> = ends.zip(&sizes).map(|(end, size)| end - size..end).collect();
+        let mut next: Vec<u32> = places.iter().map(|place| place.start).collect();
+        let mut rows = vec![0; group.len()];
+        for (row, &group) in group.iter().enumerate() {
+            let place = &mut next[group as usize];
+            rows[*place as usize] = row as u32;
+            *place += 1;
+        }
+        Some(Self { first, group, rows, places })
+    }
+
+    /// The group of each row: what [`EqualRows::from_groups`] takes.
+    pub fn of_rows(&self) -> &[u32] {
+        &self.group
+    }
+
+    /// Number of groups: distinct rows.
+    pub fn groups(&self) -> usize {
+        self.first.len()
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// The first row of a group.
+    ///
+    /// # Panics
+    /// If `group` is not below [`EqualRows::groups`].
+    pub fn first(&self, group: usize) -> u32 {
+        self.first[group]
+    }
+
+    /// The rows of a group.
+    ///
+    /// # Panics
+    /// If `group` is not below [`EqualRows::groups`].
+    pub fn group(&self, group: usize) -> &[u32] {
+        let place = &self.places[group];
+        &self.rows[place.start as usize..place.end as usize]
+    }
+
+    /// Bytes of memory.
+    pub fn bytes(&self) -> usize {
+        4 * (self.first.len() + self.group.len() + self.rows.len()) + 8 * self.places.len()
+    }
+
     /// The groups of `base`, if so many rows are equal that a row meets more of its own kind than a list of `k` has places.
     /// None if that takes more than `memory` bytes.
     pub(crate) fn find(base: &dyn Rows, k: usize, ties: Ties, memory: u64) -> Option<Self> {
@@ -35,8 +105,15 @@ impl EqualRows {
         if hashes(base, &sample).windows(2).all(|two| two[0].0 != two[1].0) || n as u64 * ROW_MEMORY > memory {
             return None;
         }
-        let all: Vec<u32> = (0..n as u32).collect();
-        let mut rows = Vec::with_capacity(n);
+        let (rows, places) = Self::sorted(base, ties);
+        let pairs: u64 = places.iter().map(|p: &Range<u32>| (p.len() as u64).pow(2)).sum();
+        (pairs > (n as u64).saturating_mul(k as u64 + 1)).then(|| Self::of(rows, places, ties))
+    }
+
+    /// The rows group by group, each in the order of ties, and where the groups lie.
+    fn sorted(base: &dyn Rows, ties: Ties) -> (Vec<u32>, Vec<Range<u32>>) {
+        let all: Vec<u32> = (0..base.n() as u32).collect();
+        let mut rows = Vec::with_capacity(all.len());
         let mut places = Vec::new();
         let place = |row: &u32| (ties.key(*row), *row);
         for same_hash in hashes(base, &all).chunk_by(|a, b| a.0 == b.0) {
@@ -49,17 +126,18 @@ impl EqualRows {
                 places.push(begin as u32..rows.len() as u32);
             }
         }
-        let pairs: u64 = places.iter().map(|p: &Range<u32>| (p.len() as u64).pow(2)).sum();
-        if pairs <= (n as u64).saturating_mul(k as u64 + 1) {
-            return None;
-        }
+        (rows, places)
+    }
+
+    fn of(rows: Vec<u32>, mut places: Vec<Range<u32>>, ties: Ties) -> Self {
+        let place = |row: &u32| (ties.key(*row), *row);
         let first_of = |p: &Range<u32>| rows[p.start as usize];
         places.par_sort_unstable_by_key(|p| place(&first_of(p)));
-        let mut group = vec![0; n];
+        let mut group = vec![0; rows.len()];
         for (number, p) in places.iter().enumerate() {
             rows[p.start as usize..p.end as usize].iter().for_each(|&row| group[row as usize] = number as u32);
         }
-        Some(Self { first: places.iter().map(first_of).collect(), group, rows, places })
+        Self { first: places.iter().map(first_of).collect(), group, rows, places }
     }
 
     /// Lists of `k` rows from lists of groups. `of_query` names the list of each query and a row that is left out of it.

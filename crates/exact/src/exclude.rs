@@ -25,7 +25,11 @@ pub enum Exclude<'a> {
 }
 
 impl Exclude<'_> {
-    pub(crate) fn excludes(&self, query: usize, base_row: u32) -> bool {
+    /// Whether a base row is no candidate for a query.
+    ///
+    /// # Panics
+    /// If there is no entry for either.
+    pub fn excludes(&self, query: usize, base_row: u32) -> bool {
         match self {
             Self::None => false,
             Self::SameIndex => query == base_row as usize,
@@ -58,7 +62,10 @@ impl Exclude<'_> {
     }
 
     /// Checks that there is one entry per row.
-    pub(crate) fn check(&self, queries: usize, base: usize) -> Result<(), SearchError> {
+    ///
+    /// # Errors
+    /// [`SearchError::ExcludeLength`].
+    pub fn check(&self, queries: usize, base: usize) -> Result<(), SearchError> {
         let expect = |what, rows, given| {
             if rows == given { Ok(()) } else { Err(SearchError::ExcludeLength { what, rows, given }) }
         };

@@ -39,6 +39,7 @@ mod sweep;
 mod tiles;
 mod top_k;
 
+pub use equal::EqualRows;
 pub use error::{SearchError, Side};
 pub use exclude::Exclude;
 pub use filter::{Filter, UnknownFilter};

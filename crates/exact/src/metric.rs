@@ -48,7 +48,7 @@ impl Metric {
     }
 
     /// A score turned so that larger is nearer.
-    pub(crate) fn goodness(self, score: f64) -> f64 {
+    pub fn goodness(self, score: f64) -> f64 {
         if self.larger_is_nearer() { score } else { -score }
     }
 
@@ -59,7 +59,10 @@ impl Metric {
 
     /// The canonical scores of `q` with `R` rows. `qq` and `bb` are `dot(q,q)` and each `dot(b,b)`; only the cosine
     /// uses them.
-    pub(crate) fn scores<const R: usize>(
+    ///
+    /// # Panics
+    /// If a length differs from that of `q`.
+    pub fn scores<const R: usize>(
         self,
         kernels: Kernels,
         q: &[f32],

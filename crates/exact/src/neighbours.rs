@@ -39,7 +39,7 @@ impl Neighbours {
     }
 
     /// Lists of `k` places from the best of each query, on the current thread pool.
-    pub(crate) fn collect(best: Vec<TopK>, metric: Metric, k: usize) -> Self {
+    pub fn collect(best: Vec<TopK>, metric: Metric, k: usize) -> Self {
         let (n, worst) = (best.len(), metric.worst());
         let mut indices = vec![NO_NEIGHBOUR; n * k];
         let mut scores = vec![worst; n * k];

@@ -49,7 +49,11 @@ pub enum Threads<'a> {
 }
 
 impl Threads<'_> {
-    fn run<T: Send>(self, work: impl FnOnce() -> T + Send) -> Result<T, SearchError> {
+    /// Runs `work` on these threads.
+    ///
+    /// # Errors
+    /// [`SearchError::Threads`] if they cannot be started.
+    pub fn run<T: Send>(self, work: impl FnOnce() -> T + Send) -> Result<T, SearchError> {
         let count = match self {
             Self::Pool(pool) => return Ok(pool.install(work)),
             Self::Count(count) => count,
@@ -186,6 +190,19 @@ impl<'a> Search<'a> {
     /// too many rows or the lists too many places, the memory does not suffice, an exclusion does not fit, threads cannot
     /// be started, or the observer cancels.
     pub fn queries(self, base: &dyn Rows, queries: &dyn Rows) -> Result<Neighbours, SearchError> {
+        self.threads.run(|| Ok(Neighbours::collect(self.checked(base, queries)?, self.metric, self.k)))?
+    }
+
+    /// As [`Search::queries`]: the best of each query, of which [`Neighbours::collect`] makes lists.
+    ///
+    /// # Errors
+    /// As [`Search::queries`].
+    pub fn best(self, base: &dyn Rows, queries: &dyn Rows) -> Result<Vec<TopK>, SearchError> {
+        self.threads.run(|| self.checked(base, queries))?
+    }
+
+    /// The best of each query, once it is known that they can be had.
+    fn checked(&self, base: &dyn Rows, queries: &dyn Rows) -> Result<Vec<TopK>, SearchError> {
         if queries.d() != base.d() {
             return Err(SearchError::Dimensions { queries: queries.d(), base: base.d() });
         }
@@ -198,10 +215,7 @@ impl<'a> Search<'a> {
             return Err(SearchError::TooManyPlaces { queries: queries.n(), k: self.k });
         }
         self.exclude.unwrap_or_default().check(queries.n(), base.n())?;
-        self.threads.run(|| {
-            let lists = self.best_of_each(base, queries)?;
-            Ok(Neighbours::collect(lists, self.metric, self.k))
-        })?
+        self.best_of_each(base, queries)
     }
 
     /// The best rows of each query, equal rows searched once.
@@ -249,10 +263,13 @@ impl<'a> Search<'a> {
         let block = tiles.block_rows();
         let mut panel = Panel::new(block, Role::Columns);
         if whole {
+            self.observer.note("each pair of rows is looked at once");
             panel.fill(base, 0..n, Side::Base, &job.space)?;
             job.self_join(&panel, &mut best)?;
             return Ok(best);
         }
+        let panels = n.div_ceil(tiles.panel.get());
+        self.observer.note(&format!("the base is searched in {panels} panel{}", if panels == 1 { "" } else { "s" }));
         // A block for each thread, even when the queries are few.
         let queries_at_a_time = queries.n().div_ceil(rayon::current_num_threads()).clamp(1, block);
         for first in (0..n).step_by(tiles.panel.get()) {

@@ -22,7 +22,8 @@ pub enum Ties {
 }
 
 impl Ties {
-    pub(crate) fn key(self, index: u32) -> u32 {
+    /// What orders equal scores, the lower first; rows of equal keys go by their number.
+    pub fn key(self, index: u32) -> u32 {
         match self {
             Self::LowerIndex => index,
             Self::Random { seed, space } => (mix(mix(mix(seed) ^ space) ^ u64::from(index)) >> 32) as u32,
@@ -99,6 +100,16 @@ impl TopK {
     /// An empty list of `k` places under `metric` and `ties`.
     pub fn new(k: usize, metric: Metric, ties: Ties) -> Self {
         Self { k, metric, ties, entries: BinaryHeap::new() }
+    }
+
+    /// Number of candidates held, at most `k + 1`.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
     }
 
     /// Number of places.

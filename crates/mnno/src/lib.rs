@@ -5,6 +5,7 @@
 //! - **Rows in**: [`store::open`] maps a feature file; or implement [`Rows`] for vectors of your own, or wrap a slice in
 //!   [`SliceRows`].
 //! - **Lists out**: [`Search`] finds the exact `k` nearest rows, in the canonical order of a [`Metric`].
+//! - **Approximate lists out**: [`hnsw::Index`] finds most of them, sooner.
 //! - **Numbers**: [`measures::mnno`] compares two sets of lists.
 //!
 //! As a library nothing here prints, exits, installs a signal handler or starts a global thread pool. Turn the command
@@ -28,5 +29,6 @@ pub use mnno_exact::{
     Exclude, Filter, Kernels, Metric, NO_NEIGHBOUR, Neighbours, Observer, RowBlock, Rows, Search, SearchError, Side,
     SliceRows, Subset, Threads, Tier, Ties, Tiles, TopK, UnavailableTier, UnknownFilter, UnknownMetric,
 };
+pub use mnno_hnsw as hnsw;
 pub use mnno_measures as measures;
 pub use mnno_store as store;

@@ -15,6 +15,7 @@
 // A kernel is compiled for a tier only where it is inlined into that tier's entry.
 #![allow(clippy::inline_always)]
 
+mod bytes;
 #[cfg(target_arch = "x86_64")]
 mod cpu;
 mod lanes;

@@ -92,3 +92,21 @@ fn tiers_are_named_and_found() {
 fn rows_of_different_length_are_refused() {
     Kernels::detect().dot_many(&[1.0, 2.0], [&[1.0, 2.0], &[1.0]]);
 }
+
+#[test]
+fn products_of_bytes_are_exact_at_every_length_and_alignment() {
+    let bytes = |salt: u64| -> Vec<i8> { values(300, salt).iter().map(|v| v.to_bits() as i8).collect() };
+    let (x, y, mut z) = (bytes(1), bytes(2), bytes(3));
+    z.fill(-128);
+    let dot = |a: &[i8], b: &[i8]| a.iter().zip(b).map(|(&a, &b)| i32::from(a) * i32::from(b)).sum::<i32>();
+    for kernels in Kernels::available() {
+        for d in 0..=131 {
+            for start in 0..16 {
+                let [a, b, c] = [&x, &y, &z].map(|v| &v[start..start + d]);
+                let expected = [dot(a, b), dot(a, c), dot(a, a)];
+                assert_eq!(kernels.dot_bytes(a, [b, c, a]), expected, "{}, d {d}, start {start}", kernels.tier());
+                assert_eq!(kernels.dot_bytes(c, [c]), [dot(c, c)], "{}, d {d}", kernels.tier());
+            }
+        }
+    }
+}

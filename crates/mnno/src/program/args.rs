@@ -37,6 +37,9 @@ pub(crate) enum Command {
     Compare(Compare),
     /// Write the vectors of a file in another format
     Convert(Convert),
+    /// Build an index of a file, and find approximate neighbours with it
+    #[command(subcommand)]
+    Index(IndexCommand),
 }
 
 #[derive(Debug, Args)]
@@ -135,6 +138,83 @@ pub(crate) struct Compare {
     pub(crate) per_row: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) search: SearchArgs,
+    #[command(flatten)]
+    pub(crate) input: Input,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum IndexCommand {
+    /// Build an index from the exact neighbours of every row
+    Build(IndexBuild),
+    /// Find approximate nearest neighbours and write them to a file
+    Search(IndexSearch),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct IndexBuild {
+    /// The vectors that will be searched: PATH[::NAME][::LAYER], a folder of parts, or @LIST (see mnno --help)
+    #[arg(value_name = "BASE")]
+    pub(crate) base: String,
+    /// The index; an existing file is replaced. It holds no vectors: BASE is needed to search
+    #[arg(short, long, value_name = "INDEX")]
+    pub(crate) output: PathBuf,
+    /// cosine, ip (inner product), euclidean, or l2 (squared euclidean)
+    #[arg(long, default_value = "cosine", value_name = "METRIC")]
+    pub(crate) metric: Metric,
+    /// Half of the most neighbours that a row keeps in the graph
+    #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u16).range(2..=512).map(usize::from))]
+    pub(crate) m: usize,
+    /// Exact nearest rows that are looked at for each row
+    #[arg(long, default_value_t = 64, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=4096).map(usize::from))]
+    pub(crate) ef_construction: usize,
+    /// Seed of the random choice of entries and long edges
+    #[arg(long, default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// Threads, at most 1024; all by default. The index is the same for any number
+    #[arg(long, value_name = "COUNT", value_parser = parse_threads)]
+    pub(crate) threads: Option<NonZeroUsize>,
+    #[command(flatten)]
+    pub(crate) input: Input,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct IndexSearch {
+    /// An index that mnno index build has written
+    #[arg(value_name = "INDEX")]
+    pub(crate) index: PathBuf,
+    /// The vectors that the index was built from
+    #[arg(value_name = "BASE")]
+    pub(crate) base: String,
+    /// The vectors that ask; without it, every row of BASE asks for its nearest among the others
+    #[arg(long, value_name = "FILE")]
+    pub(crate) queries: Option<String>,
+    /// Neighbours per query; places beyond the number of candidates hold index -1 and the worst score
+    #[arg(short, default_value_t = 10)]
+    pub(crate) k: usize,
+    /// Rows kept in view during a search: more find more of the true neighbours, and take longer
+    #[arg(long, default_value_t = 64, value_name = "COUNT")]
+    pub(crate) ef: usize,
+    /// Output, as of mnno knn; existing files are replaced
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) output: PathBuf,
+    /// Whether a row may be its own neighbour
+    #[arg(long = "self", value_enum, default_value_t, conflicts_with = "queries")]
+    pub(crate) self_rule: SelfRule,
+    /// Order of equal scores
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) ties: TieRule,
+    /// Seed of random ties
+    #[arg(long, default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// Threads, at most 1024; all by default
+    #[arg(long, value_name = "COUNT", value_parser = parse_threads)]
+    pub(crate) threads: Option<NonZeroUsize>,
     #[command(flatten)]
     pub(crate) input: Input,
     /// Print one JSON object instead of text

@@ -1,14 +1,14 @@
 //! Files opened, checked, and narrowed to the rows that can be used.
 
-use mnno::store::{Access, Check, Format, Matrix, OpenOptions};
+use mnno::store::{Access, Check, Format, Matrix, OpenOptions, plain};
 use mnno::{Rows, SearchError, Side, Subset};
 use rayon::ThreadPool;
 
 use super::args::Input;
 use super::budget::Budget;
-use super::failure::Failure;
+use super::failure::{Failure, code};
 use super::progress::{Interruption, Progress};
-use super::report::note;
+use super::report::{note, size};
 
 /// What working on one row takes for each column: the row as it is, as f32, and as keys.
 const BYTES_PER_COLUMN: u64 = 32;
@@ -114,6 +114,11 @@ pub(crate) fn search_failure(error: SearchError, base: &str, queries: &str, k: u
         SearchError::Memory { needed, .. } => {
             let what = format!("a search for {k} neighbours of each row of {queries}");
             budget.exceeded(needed, &what).hint("choose a smaller -k or fewer --threads, or raise --memory")
+        }
+        SearchError::Allocation { bytes, source } => {
+            let (bytes, cause) = (size(bytes as u64), plain(&source));
+            let message = format!("cannot get {bytes} of memory for a search of {base}: {cause}");
+            Failure::new(code::SYSTEM, message).hint("lower --memory to what the machine can give, or raise its limits")
         }
         SearchError::Filter { filter, tier } => {
             Failure::usage(format!("--filter {filter}: the SIMD tier {tier} has no such filter"))

@@ -7,6 +7,7 @@ mod budget;
 mod compare;
 mod convert;
 mod failure;
+mod index;
 mod inputs;
 mod inspect;
 mod knn;
@@ -51,5 +52,6 @@ fn run(cli: &Cli) -> Result<(), Failure> {
         Command::Knn(args) => knn::run(args, &interruption),
         Command::Compare(args) => compare::run(args, &interruption),
         Command::Convert(args) => convert::run(args, &interruption),
+        Command::Index(command) => index::run(command, &interruption),
     }
 }

@@ -118,7 +118,8 @@ impl Kernels {
 /// What operands without columns give.
 #[cfg(target_arch = "x86_64")]
 fn zero(rows: Operand<'_>, columns: Operand<'_>, out: Products<'_>) {
-    for row in out.words.chunks_mut(out.stride).take(rows.blocks * TILE) {
+    let Products { words, stride } = out;
+    for row in words.chunks_mut(stride).take(rows.blocks * TILE) {
         row[..columns.blocks * TILE].fill(0);
     }
 }

@@ -1,0 +1,233 @@
+//! A graph from exact neighbour lists: prune, add the way back, connect.
+//!
+//! 1. Every node gets its exact nearest nodes as candidates, and as many of nested random subsets of the nodes, whose
+//!    nearest are far: the long edges that make walks short.
+//! 2. A candidate becomes a neighbour unless a nearer neighbour already leads there: unless it is nearer to that one,
+//!    by a factor, than to the node (the relative-neighbourhood rule; Toussaint 1980, with the factor of Jayaram Subramanya
+//!    et al. 2019).
+//! 3. Edges get their way back, and nodes that then have too many neighbours are pruned again.
+//! 4. What cannot be reached from the entries gets an edge from the nearest node that can.
+//!
+//! Nothing depends on the order in which threads run, so the same rows give the same graph.
+
+use mnno_exact::{NO_NEIGHBOUR, Observer, Rows, Search, SearchError, Subset, Threads, Ties};
+use rayon::prelude::*;
+
+use crate::graph::{Graph, reach};
+use crate::points::Points;
+use crate::space::Space;
+
+/// How a graph is built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BuildOptions {
+    /// Half of the most neighbours that a node keeps, as in HNSW.
+    pub m: usize,
+    /// Candidates that are looked at for each node.
+    pub ef_construction: usize,
+    /// Of the random subsets.
+    pub seed: u64,
+}
+
+impl Default for BuildOptions {
+    fn default() -> Self {
+        Self { m: 16, ef_construction: 64, seed: 0 }
+    }
+}
+
+impl BuildOptions {
+    /// Bytes of memory that building an index of `n` rows of `d` values takes, about.
+    pub fn memory(&self, n: usize, d: usize) -> u64 {
+        let candidates = self.ef_construction.saturating_add(2 * OF_SUBSET + 4 * self.m + BACK / 2);
+        let row = candidates.saturating_mul(size_of::<Candidate>()).saturating_add(d.saturating_mul(4)) as u64;
+        row.saturating_mul(n as u64).saturating_add(Search::list_memory(n, self.ef_construction))
+    }
+}
+
+/// Candidates of a subset.
+const OF_SUBSET: usize = 24;
+/// Each subset has one node in so many of the one before.
+const SUBSET: usize = 4;
+/// Nodes that walks begin from, at most, and of how many nodes there is one.
+const ENTRIES: usize = 512;
+const NODES_PER_ENTRY: usize = 64;
+/// Squared distances between candidates count so many times: 1.1 squared.
+const FACTOR: f64 = 1.21;
+/// Ways back that are looked at for each node, nearest first.
+const BACK: usize = 96;
+
+/// A candidate: its squared distance, and its number.
+type Candidate = (f64, u32);
+
+pub(crate) struct Builder<'a> {
+    pub(crate) points: Points<'a>,
+    pub(crate) options: BuildOptions,
+    pub(crate) threads: Threads<'a>,
+    pub(crate) observer: &'a dyn Observer,
+}
+
+/// A graph, and how far apart the scores of a node's nearest and its farthest candidate are, the median over nodes: what a
+/// walk must be able to tell apart.
+pub(crate) struct Built {
+    pub(crate) graph: Graph,
+    pub(crate) spread: f64,
+}
+
+impl Builder<'_> {
+    pub(crate) fn build(&self) -> Result<Built, SearchError> {
+        let space = Space::new(&self.points);
+        let n = self.points.equal.groups();
+        let mut candidates: Vec<Vec<Candidate>> = vec![Vec::new(); n];
+        self.add_nearest(&space, None, self.options.ef_construction, &mut candidates)?;
+        let mut spreads: Vec<f64> =
+            candidates.iter().filter_map(|list| Some(0.5 * (list.last()?.0 - list.first()?.0))).collect();
+        let middle = spreads.len() / 2;
+        let spread = if spreads.is_empty() { 0.0 } else { *spreads.select_nth_unstable_by(middle, f64::total_cmp).1 };
+
+        let mut order: Vec<u32> = (0..n as u32).collect();
+        let random = Ties::Random { seed: self.options.seed, space: 0 };
+        order.sort_unstable_by_key(|&node| (random.key(node), node));
+        let mut entries = order[..(n / NODES_PER_ENTRY).clamp(1, ENTRIES).min(n)].to_vec();
+        entries.sort_unstable();
+        let mut size = n / SUBSET;
+        while size > OF_SUBSET && size >= entries.len() {
+            let mut subset = order[..size].to_vec();
+            subset.sort_unstable();
+            self.add_nearest(&space, Some(&subset), OF_SUBSET, &mut candidates)?;
+            size /= SUBSET;
+        }
+        let graph = self.threads.run(|| self.graph(&space, &candidates, entries))?;
+        Ok(Built { graph, spread })
+    }
+
+    /// Adds the `k` exact nearest of each node, among all nodes or those of a subset, to its candidates.
+    fn add_nearest(
+        &self,
+        space: &Space<'_>,
+        subset: Option<&[u32]>,
+        k: usize,
+        candidates: &mut [Vec<Candidate>],
+    ) -> Result<(), SearchError> {
+        let search =
+            Search::new(space.metric(), k).kernels(self.points.kernels).threads(self.threads).observer(self.observer);
+        let lists = match subset {
+            Some(subset) => search.self_join(&Subset::new(space as &dyn Rows, subset))?,
+            None => search.self_join(space)?,
+        };
+        let number = |i: u32| subset.map_or(i, |subset| subset[i as usize]);
+        for i in 0..lists.n() {
+            let list = &mut candidates[number(i as u32) as usize];
+            for (&other, &score) in lists.list(i).iter().zip(lists.list_scores(i)) {
+                if other != NO_NEIGHBOUR {
+                    list.push((space.squared_distance(score), number(other)));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn graph(&self, space: &Space<'_>, candidates: &[Vec<Candidate>], entries: Vec<u32>) -> Graph {
+        let most = 2 * self.options.m;
+        let forward: Vec<Vec<Candidate>> = candidates
+            .par_iter()
+            .map_init(Pruner::default, |pruner, list| pruner.prune(space, list.clone(), most))
+            .collect();
+        let mut back: Vec<Vec<Candidate>> = vec![Vec::new(); forward.len()];
+        for (node, list) in forward.iter().enumerate() {
+            for &(distance, other) in list {
+                back[other as usize].push((distance, node as u32));
+            }
+        }
+        let lists = forward.into_par_iter().zip(back).map_init(Pruner::default, |pruner, (mut list, mut back)| {
+            sort(&mut back);
+            back.truncate(BACK);
+            list.append(&mut back);
+            sort(&mut list);
+            if list.len() > most {
+                list = pruner.prune(space, list, most);
+            }
+            list.into_iter().map(|(_, other)| other).collect()
+        });
+        let mut lists: Vec<Vec<u32>> = lists.collect();
+        connect(space, candidates, &entries, &mut lists);
+        Graph::new(&lists, entries)
+    }
+}
+
+/// Makes every node reachable from the entries.
+fn connect(space: &Space<'_>, candidates: &[Vec<Candidate>], entries: &[u32], lists: &mut [Vec<u32>]) {
+    let n = lists.len();
+    let mut reached = vec![false; n];
+    let mut found = reach(lists, entries, &mut reached);
+    let mut node = 0;
+    while found < n {
+        if reached[node] {
+            node += 1;
+            continue;
+        }
+        let near = candidates[node].iter().find(|&&(_, other)| reached[other as usize]);
+        let from = near.map_or_else(|| descend(space, node as u32, entries, lists), |&(_, other)| other);
+        lists[from as usize].push(node as u32);
+        found += reach(lists, &[node as u32], &mut reached);
+    }
+}
+
+/// From the entry nearest to `node` on to nearer neighbours, as far as that goes.
+fn descend(space: &Space<'_>, node: u32, entries: &[u32], lists: &[Vec<u32>]) -> u32 {
+    let nearest = |nodes: &[u32]| {
+        let distances = nodes.iter().map(|&other| (space.distance_between(node, other), other));
+        distances.min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)))
+    };
+    let mut here = nearest(entries).unwrap_or((0.0, 0));
+    while let Some(next) = nearest(&lists[here.1 as usize]).filter(|next| next.0 < here.0) {
+        here = next;
+    }
+    here.1
+}
+
+/// Nearest first, each candidate once.
+fn sort(list: &mut Vec<Candidate>) {
+    list.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    list.dedup_by_key(|candidate| candidate.1);
+}
+
+/// Prunes lists on one thread.
+#[derive(Default)]
+struct Pruner {
+    /// The candidates' rows, one after the other.
+    rows: Vec<f32>,
+    norms: Vec<f64>,
+    scratch: Vec<f32>,
+}
+
+impl Pruner {
+    /// At most `most` of the candidates, nearest first, none of which a kept one before it is much nearer to than the node.
+    fn prune(&mut self, space: &Space<'_>, mut list: Vec<Candidate>, most: usize) -> Vec<Candidate> {
+        sort(&mut list);
+        let d = space.d();
+        self.rows.clear();
+        self.norms.clear();
+        for &(_, other) in &list {
+            self.rows.extend_from_slice(space.row(other as usize, &mut self.scratch));
+            self.norms.push(space.squared_norm(other));
+        }
+        let row = |i: usize| &self.rows[i * d..(i + 1) * d];
+        let mut kept: Vec<usize> = Vec::with_capacity(most);
+        for (i, &(distance, _)) in list.iter().enumerate() {
+            if kept.len() == most {
+                break;
+            }
+            let (fours, rest) = kept.as_chunks::<4>();
+            let leads_there = |between: f64| FACTOR * between <= distance;
+            let led = fours.iter().any(|four| {
+                let rows = four.map(row);
+                space.distances(row(i), rows, self.norms[i], four.map(|j| self.norms[j])).into_iter().any(leads_there)
+            }) || rest
+                .iter()
+                .any(|&j| leads_there(space.distances(row(i), [row(j)], self.norms[i], [self.norms[j]])[0]));
+            if !led {
+                kept.push(i);
+            }
+        }
+        kept.into_iter().map(|i| list[i]).collect()
+    }
+}

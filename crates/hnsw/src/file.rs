@@ -1,0 +1,259 @@
+//! The file of an index.
+//!
+//! Little-endian. A head of 80 bytes, then the sections that it lists, each padded to a multiple of 8 bytes:
+//!
+//! | bytes | |
+//! |---|---|
+//! | 0..8 | `mnnoann` and a zero |
+//! | 8..12 | version, 1 |
+//! | 12..16 | metric: 0 cosine, 1 inner product, 2 Euclidean, 3 squared Euclidean |
+//! | 16..32 | rows and columns of the base |
+//! | 32..48 | the base's fingerprint, as the caller names it |
+//! | 48..56 | number of sections |
+//! | 56..64 | XXH3-64 of the table of sections |
+//! | 64..72 | XXH3-64 of bytes 0..64 |
+//! | 72..80 | zero |
+//! | 80.. | the table: for each section its kind, its length in bytes, and the XXH3-64 of its bytes, 8 bytes each |
+//!
+//! Nothing of a file is used before all of it is checked: an index that opens cannot lead a walk astray.
+
+use std::io::{self, Write};
+
+use mnno_exact::{EqualRows, Kernels, Metric};
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::graph::Graph;
+use crate::points::Codes;
+use crate::search::Index;
+
+const MAGIC: &[u8; 8] = b"mnnoann\0";
+const VERSION: u32 = 1;
+const HEAD: usize = 80;
+const ENTRY: usize = 24;
+
+/// The sections, in the order of the file; those of codes are there or not, all of them.
+const SECTIONS: [&str; 9] = [
+    "groups of equal rows",
+    "squared norms",
+    "ends of neighbours",
+    "neighbours",
+    "entries",
+    "words of codes",
+    "steps of codes",
+    "offsets of codes",
+    "centre of codes",
+];
+const WITHOUT_CODES: usize = 5;
+
+/// Why a file is no index that can be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FileError {
+    /// It begins otherwise.
+    #[error("this is no index of mnno: it does not begin as one")]
+    NotAnIndex,
+    /// A later mnno wrote it.
+    #[error("the index has format version {found}; this program reads version {VERSION}")]
+    Version {
+        /// The version that the file names.
+        found: u32,
+    },
+    /// It ends too early, or goes on too long.
+    #[error("the index should have {needed} bytes, and has {found}")]
+    Length {
+        /// Bytes that its head calls for.
+        needed: u64,
+        /// Bytes there are.
+        found: u64,
+    },
+    /// Bytes are not those that were written.
+    #[error("the index is damaged: the checksum of its {section} does not match")]
+    Checksum {
+        /// What is damaged.
+        section: &'static str,
+    },
+    /// The numbers contradict each other.
+    #[error("the index is damaged: {what}")]
+    Invalid {
+        /// Which ones.
+        what: &'static str,
+    },
+}
+
+/// What a file says about itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// The metric that the index was built for.
+    pub metric: Metric,
+    /// Rows of the base.
+    pub n: u64,
+    /// Columns of the base.
+    pub d: u64,
+    /// The base's fingerprint.
+    pub fingerprint: u128,
+}
+
+impl Index {
+    /// Writes the index; `fingerprint` names the base it was built from.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write(&self, fingerprint: u128, out: &mut dyn Write) -> io::Result<()> {
+        let words = |words: &[u32]| words.iter().flat_map(|w| w.to_le_bytes()).collect::<Vec<u8>>();
+        let floats = |values: &[f32]| values.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>();
+        let doubles = |values: &[f64]| values.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>();
+        let (ends, neighbours, entries) = self.graph.parts();
+        let mut sections = vec![
+            words(self.equal.of_rows()),
+            doubles(&self.squared_norms),
+            words(ends),
+            words(neighbours),
+            words(entries),
+        ];
+        if let Some(codes) = &self.codes {
+            sections.extend([words(&codes.words), floats(&codes.step), floats(&codes.offset), doubles(&codes.centre)]);
+        }
+        let mut table = Vec::new();
+        for section in &sections {
+            let kind = table.len() / ENTRY;
+            for number in [kind as u64, section.len() as u64, xxh3_64(section)] {
+                table.extend(number.to_le_bytes());
+            }
+        }
+        let mut head = MAGIC.to_vec();
+        head.extend(VERSION.to_le_bytes());
+        head.extend((metric_number(self.metric)).to_le_bytes());
+        head.extend((self.equal.rows() as u64).to_le_bytes());
+        head.extend((self.d as u64).to_le_bytes());
+        head.extend(fingerprint.to_le_bytes());
+        head.extend((sections.len() as u64).to_le_bytes());
+        head.extend(xxh3_64(&table).to_le_bytes());
+        head.extend(xxh3_64(&head).to_le_bytes());
+        head.extend([0; 8]);
+        out.write_all(&head)?;
+        out.write_all(&table)?;
+        for section in &sections {
+            out.write_all(section)?;
+            out.write_all(&[0; 8][..padding(section.len())])?;
+        }
+        Ok(())
+    }
+
+    /// The index that `bytes` hold, and what the file says about itself.
+    ///
+    /// # Errors
+    /// [`FileError`], before anything of a damaged file is used.
+    pub fn read(bytes: &[u8]) -> Result<(Self, Head), FileError> {
+        let head = head(bytes)?;
+        let sections = sections(bytes)?;
+        let groups = u32s(sections[0]);
+        if groups.len() as u64 != head.n {
+            return Err(FileError::Invalid { what: "there is not one group for each row" });
+        }
+        let equal =
+            EqualRows::from_groups(groups).ok_or(FileError::Invalid { what: "groups are not numbered in order" })?;
+        let nodes = equal.groups();
+        let squared_norms = f64s(sections[1]);
+        if squared_norms.len() != nodes || squared_norms.iter().any(|norm| !norm.is_finite() || *norm < 0.0) {
+            return Err(FileError::Invalid { what: "there is not a norm for each distinct row" });
+        }
+        let graph = Graph::from_parts(u32s(sections[2]), u32s(sections[3]), u32s(sections[4]));
+        let graph = graph.filter(|graph| graph.n() == nodes);
+        let graph = graph.ok_or(FileError::Invalid { what: "edges lead to rows that do not exist" })?;
+        let d = usize::try_from(head.d).map_err(|_| FileError::Invalid { what: "there are too many columns" })?;
+        let codes = match &sections[WITHOUT_CODES..] {
+            [words, step, offset, centre] => {
+                let parts = (u32s(words), f32s(step), f32s(offset), f64s(centre));
+                let codes = Codes::from_parts(parts, nodes, d, head.metric, Kernels::detect());
+                Some(codes.ok_or(FileError::Invalid { what: "codes do not fit the rows" })?)
+            }
+            _ => None,
+        };
+        Ok((Self { metric: head.metric, d, equal, graph, squared_norms, codes }, head))
+    }
+}
+
+/// Checks the head.
+fn head(bytes: &[u8]) -> Result<Head, FileError> {
+    if bytes.len() < MAGIC.len() || &bytes[..MAGIC.len()] != MAGIC {
+        return Err(FileError::NotAnIndex);
+    }
+    if bytes.len() < HEAD {
+        return Err(FileError::Length { needed: HEAD as u64, found: bytes.len() as u64 });
+    }
+    let version = u32s(&bytes[8..12])[0];
+    if version != VERSION {
+        return Err(FileError::Version { found: version });
+    }
+    if u64_at(bytes, 64) != xxh3_64(&bytes[..64]) || bytes[72..HEAD] != [0; 8] {
+        return Err(FileError::Checksum { section: "head" });
+    }
+    let metric = u32s(&bytes[12..16])[0];
+    let metric = Metric::ALL.into_iter().find(|&m| metric_number(m) == metric);
+    let metric = metric.ok_or(FileError::Invalid { what: "it names no metric" })?;
+    let fingerprint = u128::from(u64_at(bytes, 32)) | u128::from(u64_at(bytes, 40)) << 64;
+    Ok(Head { metric, n: u64_at(bytes, 16), d: u64_at(bytes, 24), fingerprint })
+}
+
+/// The sections, their lengths and checksums checked.
+fn sections(bytes: &[u8]) -> Result<Vec<&[u8]>, FileError> {
+    let count = u64_at(bytes, 48);
+    if count != WITHOUT_CODES as u64 && count != SECTIONS.len() as u64 {
+        return Err(FileError::Invalid { what: "it has another number of sections" });
+    }
+    let names = &SECTIONS[..count as usize];
+    let found = bytes.len() as u64;
+    let table_end = HEAD + names.len() * ENTRY;
+    let table = bytes.get(HEAD..table_end).ok_or(FileError::Length { needed: table_end as u64, found })?;
+    if xxh3_64(table) != u64_at(bytes, 56) {
+        return Err(FileError::Checksum { section: "table of sections" });
+    }
+    let mut begin = table_end;
+    let mut sections = Vec::new();
+    for (kind, &name) in names.iter().enumerate() {
+        let entry = &table[kind * ENTRY..(kind + 1) * ENTRY];
+        let (length, checksum) = (u64_at(entry, 8), u64_at(entry, 16));
+        let padded = length.checked_next_multiple_of(8).and_then(|length| length.checked_add(begin as u64));
+        let needed = padded.unwrap_or(u64::MAX);
+        if needed > found {
+            return Err(FileError::Length { needed, found });
+        }
+        let section = &bytes[begin..begin + length as usize];
+        let rest = &bytes[begin + length as usize..needed as usize];
+        if u64_at(entry, 0) != kind as u64 || xxh3_64(section) != checksum || rest.iter().any(|&byte| byte != 0) {
+            return Err(FileError::Checksum { section: name });
+        }
+        sections.push(section);
+        begin = needed as usize;
+    }
+    if begin as u64 == found { Ok(sections) } else { Err(FileError::Length { needed: begin as u64, found }) }
+}
+
+fn padding(length: usize) -> usize {
+    length.next_multiple_of(8) - length
+}
+
+fn metric_number(metric: Metric) -> u32 {
+    match metric {
+        Metric::Cosine => 0,
+        Metric::InnerProduct => 1,
+        Metric::Euclidean => 2,
+        Metric::SquaredEuclidean => 3,
+    }
+}
+
+fn u64_at(bytes: &[u8], begin: usize) -> u64 {
+    u64::from_le_bytes(*bytes[begin..].first_chunk().expect("the caller has checked the length"))
+}
+
+fn u32s(bytes: &[u8]) -> Vec<u32> {
+    bytes.as_chunks().0.iter().map(|&word| u32::from_le_bytes(word)).collect()
+}
+
+fn f32s(bytes: &[u8]) -> Vec<f32> {
+    bytes.as_chunks().0.iter().map(|&word| f32::from_le_bytes(word)).collect()
+}
+
+fn f64s(bytes: &[u8]) -> Vec<f64> {
+    bytes.as_chunks().0.iter().map(|&word| f64::from_le_bytes(word)).collect()
+}

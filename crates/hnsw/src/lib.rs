@@ -1,0 +1,43 @@
+//! Approximate nearest neighbours: a graph over the distinct rows of a base, and walks over it.
+//!
+//! **How to think about it.** A walk keeps a beam of the `ef` nearest nodes that it has seen, and always goes on from the
+//! nearest one that it has not left: it finds most of the true neighbours after looking at a few hundred rows. What is found
+//! is scored and ordered as the exact search would, so that an approximate list differs from the exact one only by what the
+//! walk has missed.
+//!
+//! **The graph** is built from exact neighbour lists ([`Index::build`], `build.rs`), which [`mnno_exact`] makes cheap. It is the
+//! same for any number of threads and any SIMD tier.
+//!
+//! **What walks look at**: the rows as they are, or rows rounded to bytes, a quarter of the memory traffic, where rounding
+//! hides less than the walk must tell apart ([`Index::codes`]).
+//!
+//! **Equal rows** enter the graph once and are expanded in the answer: copies can neither crowd a list nor cut the graph.
+//!
+//! **Cost.** Build: one exact self-join and a tenth more. Memory: `8 m + 4` bytes per node for the graph at most, `d + 8` for
+//! bytes; the rows stay where they are.
+//!
+//! # Examples
+//! ```
+//! use mnno_exact::{Metric, SliceRows};
+//! use mnno_hnsw::{BuildOptions, Index, SearchOptions};
+//! let rows: Vec<f32> = (0..200u8).map(f32::from).collect();
+//! let rows = SliceRows::new(&rows, 2);
+//! let index = Index::build(&rows, Metric::Euclidean, BuildOptions::default(), Default::default(), &())?;
+//! let found = index.self_join(&rows, &SearchOptions::new(1))?;
+//! assert_eq!(found.lists.list(7), [6]);
+//! # Ok::<(), mnno_exact::SearchError>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod build;
+mod file;
+mod graph;
+mod points;
+mod search;
+mod space;
+mod walk;
+
+pub use build::BuildOptions;
+pub use file::{FileError, Head};
+pub use graph::Graph;
+pub use search::{Found, Index, SearchOptions};

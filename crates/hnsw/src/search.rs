@@ -1,0 +1,295 @@
+//! The index: built once, searched often.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use mnno_exact::{
+    EqualRows, Exclude, Kernels, Metric, Neighbours, Observer, Rows, Search, SearchError, Subset, Threads, Ties, TopK,
+};
+use rayon::prelude::*;
+
+use crate::build::{BuildOptions, Builder};
+use crate::graph::Graph;
+use crate::points::{Codes, Coding, Points};
+use crate::walk::{Seen, Walk};
+
+/// Queries between two words to the observer.
+const TOLD: u64 = 256;
+/// Queries that are worth a task of their own.
+const PER_TASK: usize = 16;
+/// Rounding may hide this share of what a walk must tell apart.
+const HIDDEN: f64 = 0.25;
+
+/// A graph over the rows of a base.
+///
+/// It holds no rows: the base it was built from must be given to every search.
+#[derive(Debug)]
+pub struct Index {
+    pub(crate) metric: Metric,
+    pub(crate) d: usize,
+    pub(crate) equal: EqualRows,
+    pub(crate) graph: Graph,
+    pub(crate) squared_norms: Vec<f64>,
+    pub(crate) codes: Option<Codes>,
+}
+
+/// How an index is searched.
+#[derive(Clone, Copy)]
+pub struct SearchOptions<'a> {
+    /// Neighbours per query.
+    pub k: usize,
+    /// Nodes that a walk keeps in view: more find more, and take longer. Raised to `k + 1` where it is less.
+    pub ef: usize,
+    /// How equal scores are ordered.
+    pub ties: Ties,
+    /// Which base rows are no candidates.
+    pub exclude: Exclude<'a>,
+    /// Whether walks look at bytes, where the index has them.
+    pub codes: bool,
+    /// Which threads search.
+    pub threads: Threads<'a>,
+    /// Told of queries that are done, and may cancel.
+    pub observer: &'a dyn Observer,
+}
+
+impl SearchOptions<'_> {
+    /// `k` neighbours with `ef` 64, on all threads.
+    pub fn new(k: usize) -> Self {
+        Self {
+            k,
+            ef: 64,
+            ties: Ties::default(),
+            exclude: Exclude::None,
+            codes: true,
+            threads: Threads::default(),
+            observer: &(),
+        }
+    }
+}
+
+/// What a search has found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Found {
+    /// The lists, in canonical scores and order.
+    pub lists: Neighbours,
+    /// Queries whose walks met too few candidates, and that were searched exactly.
+    pub exact: usize,
+}
+
+impl Index {
+    /// Builds the index of `base`.
+    ///
+    /// # Errors
+    /// As [`Search::self_join`].
+    pub fn build(
+        base: &dyn Rows,
+        metric: Metric,
+        options: BuildOptions,
+        threads: Threads<'_>,
+        observer: &dyn Observer,
+    ) -> Result<Self, SearchError> {
+        let kernels = Kernels::detect();
+        let equal = threads.run(|| EqualRows::all(base))?;
+        let squared_norms = threads.run(|| {
+            let norm = |scratch: &mut Vec<f32>, node: usize| {
+                let row = base.row(equal.first(node) as usize, scratch);
+                kernels.dot(row, row)
+            };
+            (0..equal.groups()).into_par_iter().map_init(Vec::new, norm).collect::<Vec<f64>>()
+        })?;
+        let points = Points { base, equal: &equal, metric, kernels, squared_norms: &squared_norms };
+        let built = Builder { points, options, threads, observer }.build()?;
+        let (codes, noise) = threads.run(|| Codes::new(&points))?;
+        // Either side of a score is rounded.
+        let hidden = std::f64::consts::SQRT_2 * noise;
+        let codes = (hidden <= HIDDEN * built.spread).then_some(codes);
+        Ok(Self { metric, d: base.d(), graph: built.graph, squared_norms, codes, equal })
+    }
+
+    /// Whether `base` has the shape and the norms, bit for bit, of the base that the index was built from; looks at every
+    /// distinct row, on the current thread pool.
+    pub fn is_of(&self, base: &dyn Rows) -> bool {
+        let kernels = Kernels::detect();
+        (base.n(), base.d()) == (self.equal.rows(), self.d)
+            && (0..self.equal.groups()).into_par_iter().all(|node| {
+                let mut scratch = Vec::new();
+                let row = base.row(self.equal.first(node) as usize, &mut scratch);
+                kernels.dot(row, row).to_bits() == self.squared_norms[node].to_bits()
+            })
+    }
+
+    /// The metric that the index was built for.
+    pub fn metric(&self) -> Metric {
+        self.metric
+    }
+
+    /// The graph over the distinct rows.
+    pub fn graph(&self) -> &Graph {
+        &self.graph
+    }
+
+    /// Whether there are rows in bytes for walks to look at.
+    pub fn codes(&self) -> bool {
+        self.codes.is_some()
+    }
+
+    /// Bytes of memory that the index takes, without the rows.
+    pub fn bytes(&self) -> usize {
+        let codes = self.codes.as_ref().map_or(0, Codes::bytes);
+        self.graph.bytes() + codes + 8 * self.squared_norms.len() + self.equal.bytes()
+    }
+
+    /// The neighbours of each row of `base`, the base that the index was built from, among the others.
+    ///
+    /// # Errors
+    /// As [`Index::search`].
+    pub fn self_join(&self, base: &dyn Rows, options: &SearchOptions<'_>) -> Result<Found, SearchError> {
+        let exclude = match options.exclude {
+            Exclude::None => Exclude::SameIndex,
+            other => other,
+        };
+        self.search(base, base, &SearchOptions { exclude, ..*options })
+    }
+
+    /// The neighbours of each query in `base`, the base that the index was built from.
+    ///
+    /// # Errors
+    /// As [`Search::queries`]; [`SearchError::Dimensions`] also if `base` is not as wide as the index.
+    ///
+    /// # Panics
+    /// If `base` has another number of rows than the index was built from.
+    pub fn search(
+        &self,
+        base: &dyn Rows,
+        queries: &dyn Rows,
+        options: &SearchOptions<'_>,
+    ) -> Result<Found, SearchError> {
+        for rows in [base, queries] {
+            if rows.d() != self.d {
+                return Err(SearchError::Dimensions { queries: rows.d(), base: self.d });
+            }
+        }
+        assert_eq!(base.n(), self.equal.rows(), "the index was built from another number of rows");
+        options.exclude.check(queries.n(), base.n())?;
+        let kernels = Kernels::detect();
+        let points =
+            Points { base, equal: &self.equal, metric: self.metric, kernels, squared_norms: &self.squared_norms };
+        let done = AtomicU64::new(0);
+        let total = queries.n() as u64;
+        let mut best: Vec<TopK> = options.threads.run(|| {
+            let walked =
+                (0..queries.n()).into_par_iter().with_min_len(PER_TASK).map_init(Worker::default, |worker, i| {
+                    let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+                    if done.is_multiple_of(TOLD) || done == total {
+                        options.observer.progress(done, total);
+                    }
+                    if options.observer.cancelled() {
+                        return Err(SearchError::Interrupted);
+                    }
+                    self.list(&points, queries, i, options, worker)
+                });
+            walked.collect::<Result<Vec<TopK>, SearchError>>()
+        })??;
+        let short: Vec<u32> = (0..best.len()).filter(|&i| best[i].len() < options.k).map(|i| i as u32).collect();
+        let exact = self.finish(base, queries, &short, options)?;
+        for (&i, list) in short.iter().zip(exact) {
+            best[i as usize] = list;
+        }
+        let lists = options.threads.run(|| Neighbours::collect(best, self.metric, options.k))?;
+        Ok(Found { lists, exact: short.len() })
+    }
+
+    /// The list of query `i`, as far as a walk finds it.
+    fn list(
+        &self,
+        points: &Points<'_>,
+        queries: &dyn Rows,
+        i: usize,
+        options: &SearchOptions<'_>,
+        worker: &mut Worker,
+    ) -> Result<TopK, SearchError> {
+        let query = queries.row(i, &mut worker.row);
+        let squared_norm = points.kernels.dot(query, query);
+        if let Some(column) = query.iter().position(|value| !value.is_finite()) {
+            let value = query[column];
+            return Err(SearchError::NonFinite { side: mnno_exact::Side::Queries, row: i, column, value });
+        }
+        if squared_norm == 0.0 && self.metric == Metric::Cosine {
+            return Err(SearchError::ZeroVector { side: mnno_exact::Side::Queries, row: i });
+        }
+        // The list, the best one left out, and the query itself.
+        let ef = options.ef.max(options.k.saturating_add(2)).min(self.graph.n());
+        let (beam, walked_on_codes) = match &self.codes {
+            Some(codes) if options.codes => {
+                (worker.walk.walk(&self.graph, &mut codes.near(query, squared_norm, &mut worker.coding), ef), true)
+            }
+            _ => (worker.walk.walk(&self.graph, &mut points.near(query, squared_norm), ef), false),
+        };
+        let mut best = TopK::new(options.k, self.metric, options.ties);
+        // Bytes rank roughly; canonical scores, but for their rounding to f32, as they are.
+        let spare = if walked_on_codes { options.k.saturating_add(20) } else { 4 };
+        let enough = options.k.saturating_add(2).saturating_add(spare);
+        worker.nodes.clear();
+        let mut rows = 0usize;
+        for &Seen { node, .. } in beam {
+            if rows >= enough {
+                break;
+            }
+            let of_node = self.equal.group(node as usize);
+            rows += of_node.iter().filter(|&&row| !options.exclude.excludes(i, row)).count();
+            worker.nodes.push(node);
+        }
+        points.canonical(query, squared_norm, &worker.nodes, |node, score| {
+            let rows = self.equal.group(node as usize).iter().filter(|&&row| !options.exclude.excludes(i, row));
+            if !score.is_nan() {
+                rows.for_each(|&row| best.offer(row, score));
+            }
+        });
+        Ok(best)
+    }
+
+    /// The lists of the queries `short`, searched exactly.
+    fn finish(
+        &self,
+        base: &dyn Rows,
+        queries: &dyn Rows,
+        short: &[u32],
+        options: &SearchOptions<'_>,
+    ) -> Result<Vec<TopK>, SearchError> {
+        if short.is_empty() {
+            return Ok(Vec::new());
+        }
+        let of_short = |lists: &[Vec<u32>]| short.iter().map(|&i| lists[i as usize].clone()).collect::<Vec<_>>();
+        let ids: Vec<Vec<u32>>;
+        let groups;
+        let exclude = match options.exclude {
+            Exclude::None => Exclude::None,
+            Exclude::SameIndex => {
+                ids = short.iter().map(|&i| vec![i]).collect();
+                Exclude::Ids(&ids)
+            }
+            Exclude::Ids(all) => {
+                ids = of_short(all);
+                Exclude::Ids(&ids)
+            }
+            Exclude::Groups { queries, base } => {
+                groups = of_short(queries);
+                Exclude::Groups { queries: &groups, base }
+            }
+        };
+        let search = Search::new(self.metric, options.k)
+            .ties(options.ties)
+            .exclude(exclude)
+            .threads(options.threads)
+            .observer(options.observer);
+        search.best(base, &Subset::new(queries, short))
+    }
+}
+
+/// What walks on one thread work with.
+#[derive(Default)]
+struct Worker {
+    walk: Walk,
+    coding: Coding,
+    row: Vec<f32>,
+    nodes: Vec<u32>,
+}

@@ -1,0 +1,209 @@
+//! What an index must find, whatever the data look like.
+
+use mnno_exact::{Exclude, Metric, Neighbours, Search, SearchError, SliceRows, Threads, Ties};
+use mnno_hnsw::{BuildOptions, Index, SearchOptions};
+
+/// `SplitMix64` (Steele, Lea and Flood 2014).
+struct Random(u64);
+
+impl Random {
+    fn uniform(&mut self) -> f32 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        ((z ^ (z >> 31)) >> 40) as f32 / (1 << 24) as f32
+    }
+
+    /// Normal enough.
+    fn normal(&mut self) -> f32 {
+        (0..12).map(|_| self.uniform()).sum::<f32>() - 6.0
+    }
+
+    fn matrix(&mut self, n: usize, d: usize) -> Vec<f32> {
+        (0..n * d).map(|_| self.normal()).collect()
+    }
+}
+
+/// `per` rows around each of `clusters` centres, which lie `spread` times as far apart as rows from theirs.
+fn clustered(random: &mut Random, clusters: usize, per: usize, d: usize, spread: f32) -> Vec<f32> {
+    let mut rows = Vec::new();
+    for _ in 0..clusters {
+        let centre: Vec<f32> = (0..d).map(|_| spread * random.normal()).collect();
+        for _ in 0..per {
+            rows.extend(centre.iter().map(|c| c + random.normal()));
+        }
+    }
+    rows
+}
+
+fn build(rows: &[f32], d: usize, metric: Metric) -> Index {
+    Index::build(&SliceRows::new(rows, d), metric, BuildOptions::default(), Threads::All, &()).unwrap()
+}
+
+/// The share of the exact neighbours that were found; equal scores count as found.
+fn recall(found: &Neighbours, exact: &Neighbours, rows: impl Iterator<Item = usize>) -> f64 {
+    let (mut hits, mut places) = (0, 0);
+    for i in rows {
+        let last = exact.metric().goodness(*exact.list_scores(i).last().unwrap());
+        hits += found.list_scores(i).iter().filter(|&&score| exact.metric().goodness(score) >= last).count();
+        places += exact.k();
+    }
+    f64::from(hits as u32) / f64::from(places as u32)
+}
+
+#[test]
+fn most_neighbours_are_found_under_every_metric() {
+    let (n, d, k) = (3000, 24, 10);
+    let mut random = Random(1);
+    let rows = random.matrix(n, d);
+    let queries = random.matrix(200, d);
+    let (base, queries) = (SliceRows::new(&rows, d), SliceRows::new(&queries, d));
+    for metric in Metric::ALL {
+        let index = build(&rows, d, metric);
+        for (asking, exclude) in [(&base, Exclude::SameIndex), (&queries, Exclude::None)] {
+            let exact = Search::new(metric, k).exclude(exclude).queries(&base, asking).unwrap();
+            let mut last = 0.0;
+            for (ef, least) in [(20, 0.7), (100, 0.95), (400, 0.99)] {
+                for codes in [false, true] {
+                    let options = SearchOptions { ef, exclude, codes, ..SearchOptions::new(k) };
+                    let found = index.search(&base, asking, &options).unwrap();
+                    assert_eq!(found.exact, 0);
+                    last = recall(&found.lists, &exact, 0..exact.n());
+                    assert!(last >= least, "{metric}, ef {ef}, codes {codes}: recall {last}");
+                }
+            }
+            assert!(last <= 1.0);
+        }
+    }
+}
+
+#[test]
+fn scores_and_order_are_the_exact_searchs() {
+    let (n, d, k) = (1000, 7, 10);
+    let rows = Random(2).matrix(n, d);
+    let base = SliceRows::new(&rows, d);
+    for metric in Metric::ALL {
+        let exact = Search::new(metric, k).self_join(&base).unwrap();
+        // A beam of all nodes misses nothing.
+        let options = SearchOptions { ef: n, ..SearchOptions::new(k) };
+        let found = build(&rows, d, metric).self_join(&base, &options).unwrap();
+        assert_eq!(found.lists, exact, "{metric}");
+    }
+}
+
+#[test]
+fn an_index_is_the_same_for_any_threads() {
+    let rows = Random(3).matrix(2000, 12);
+    let base = SliceRows::new(&rows, 12);
+    let build = |threads| {
+        let threads = Threads::Count(std::num::NonZeroUsize::new(threads).unwrap());
+        Index::build(&base, Metric::Cosine, BuildOptions::default(), threads, &()).unwrap()
+    };
+    let (one, three) = (build(1), build(3));
+    assert_eq!(one.graph(), three.graph());
+    let options = SearchOptions::new(5);
+    assert_eq!(one.self_join(&base, &options).unwrap(), three.self_join(&base, &options).unwrap());
+}
+
+/// Clusters so far apart that no list leads from one to another.
+#[test]
+fn clusters_far_apart_are_connected() {
+    for clusters in [50, 400] {
+        let (d, per, k) = (16, 4000 / clusters, 10);
+        let rows = clustered(&mut Random(4), clusters, per, d, 100.0);
+        let base = SliceRows::new(&rows, d);
+        let k = k.min(per - 1);
+        let exact = Search::new(Metric::Euclidean, k).self_join(&base).unwrap();
+        let options = SearchOptions { ef: 200, ..SearchOptions::new(k) };
+        let found = build(&rows, d, Metric::Euclidean).self_join(&base, &options).unwrap();
+        let recall = recall(&found.lists, &exact, 0..exact.n());
+        assert!(recall >= 0.99, "{clusters} clusters: {recall}");
+    }
+}
+
+#[test]
+fn copies_of_a_row_do_not_hide_the_others() {
+    let (n, d, k) = (5000, 16, 10);
+    let mut random = Random(5);
+    let mut rows = random.matrix(n, d);
+    let alone = |rows: &[f32]| {
+        let base = SliceRows::new(rows, d);
+        let exact = Search::new(Metric::Cosine, k).self_join(&base).unwrap();
+        let found = build(rows, d, Metric::Cosine).self_join(&base, &SearchOptions::new(k)).unwrap();
+        recall(&found.lists, &exact, 0..n)
+    };
+    let before = alone(&rows);
+    let one = rows[..d].to_vec();
+    for _ in 0..1000 {
+        rows.extend_from_slice(&one);
+    }
+    let after = alone(&rows);
+    assert!(after >= before - 0.02 && before > 0.9, "{before} before, {after} after");
+}
+
+#[test]
+fn copies_are_expanded_in_the_order_of_ties() {
+    let d = 3;
+    let mut random = Random(6);
+    let kinds = random.matrix(40, d);
+    let rows: Vec<f32> = (0..200).flat_map(|i| kinds[i % 40 * d..][..d].to_vec()).collect();
+    let base = SliceRows::new(&rows, d);
+    let index = build(&rows, d, Metric::Euclidean);
+    assert_eq!(index.graph().n(), 40);
+    for ties in [Ties::LowerIndex, Ties::Random { seed: 1, space: 0 }] {
+        let exact = Search::new(Metric::Euclidean, 7).ties(ties).self_join(&base).unwrap();
+        let found = index.self_join(&base, &SearchOptions { ties, ef: 40, ..SearchOptions::new(7) }).unwrap();
+        assert_eq!(found.lists, exact);
+    }
+}
+
+/// With so many left out no walk meets k candidates, so that the queries are searched exactly.
+#[test]
+fn lists_that_walks_leave_short_are_finished_exactly() {
+    let (n, d) = (600, 8);
+    let rows = Random(7).matrix(n, d);
+    let base = SliceRows::new(&rows, d);
+    let index = build(&rows, d, Metric::SquaredEuclidean);
+    let groups: Vec<Vec<u32>> = (0..n as u32).map(|i| vec![u32::from(i % 50 == 0)]).collect();
+    let exclude = Exclude::Groups { queries: &groups, base: &groups };
+    let exact = Search::new(Metric::SquaredEuclidean, 10).exclude(exclude).queries(&base, &base).unwrap();
+    let options = SearchOptions { exclude, ef: 12, ..SearchOptions::new(10) };
+    let found = index.self_join(&base, &options).unwrap();
+    assert!(found.exact > n / 2, "{}", found.exact);
+    let finished = recall(&found.lists, &exact, 0..n);
+    assert!(finished > 0.9, "{finished}");
+    assert_eq!(found.lists.indices().iter().filter(|&&i| i == mnno_exact::NO_NEIGHBOUR).count(), 0);
+    // More neighbours than there are rows.
+    let all = index.self_join(&base, &SearchOptions::new(n + 5)).unwrap();
+    assert_eq!(all.lists, Search::new(Metric::SquaredEuclidean, n + 5).self_join(&base).unwrap());
+    assert_eq!(all.exact, n);
+}
+
+#[test]
+fn small_and_odd_bases_work() {
+    for (n, d) in [(0, 3), (1, 3), (2, 1), (5, 2), (33, 65)] {
+        let rows = Random(8).matrix(n, d);
+        let base = SliceRows::new(&rows, d);
+        let index = build(&rows, d, Metric::InnerProduct);
+        let exact = Search::new(Metric::InnerProduct, 3).self_join(&base).unwrap();
+        assert_eq!(index.self_join(&base, &SearchOptions::new(3)).unwrap().lists, exact, "{n} x {d}");
+    }
+}
+
+#[test]
+fn bad_rows_and_shapes_are_refused() {
+    let rows = [1.0, 2.0, f32::NAN, 0.0, 5.0, 6.0];
+    let base = SliceRows::new(&rows, 2);
+    let built = Index::build(&base, Metric::Euclidean, BuildOptions::default(), Threads::All, &());
+    assert!(matches!(built, Err(SearchError::NonFinite { row: 1, column: 0, .. })), "{built:?}");
+
+    let rows = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+    let base = SliceRows::new(&rows, 2);
+    let index = build(&rows, 2, Metric::Cosine);
+    let wide = index.search(&base, &SliceRows::new(&rows, 3), &SearchOptions::new(1));
+    assert!(matches!(wide, Err(SearchError::Dimensions { queries: 3, base: 2 })), "{wide:?}");
+    for bad in [[f32::INFINITY, 0.0], [0.0, 0.0]] {
+        let found = index.search(&base, &SliceRows::new(&bad, 2), &SearchOptions::new(1));
+        assert!(matches!(found, Err(SearchError::NonFinite { .. } | SearchError::ZeroVector { .. })), "{found:?}");
+    }
+}
