@@ -182,3 +182,28 @@ fn layers_of_one_array_are_spaces_of_their_own() {
     let two = folder.run("compare layers.npy::0 layers.npy::2 -k 4 --json").json();
     assert_eq!(two["results"][0]["value"], files["results"][1]["value"]);
 }
+
+/// With a beam of all rows nothing is missed.
+#[test]
+fn approximate_neighbours_are_told_of_with_what_they_miss() {
+    let folder = Folder::new();
+    folder.npy("x.npy", 6, &noise(300 * 6, 31));
+    folder.npy("y.npy", 6, &noise(300 * 6, 32));
+    for rule in ["exclude", "include"] {
+        let exact = folder.run(&format!("compare x.npy y.npy --self {rule} --json")).json();
+        let json = folder.run(&format!("compare x.npy y.npy --self {rule} --ann --ef 300 --json")).json();
+        let (exact, found) = (&exact["results"][0], &json["results"][0]);
+        assert_eq!((&found["value"], &found["p"]), (&exact["value"], &exact["p"]));
+        let told = &found["approximate"];
+        assert_eq!((&told["sampled_rows"], &told["recall"]), (&300.into(), &serde_json::json!([1.0, 1.0])));
+        assert_eq!((&told["exact_estimate"], &told["exact_ci95"][0]), (&exact["value"], &exact["value"]));
+        assert_eq!(exact["approximate"], serde_json::Value::Null);
+    }
+    let run = folder.run("compare x.npy y.npy --ann");
+    assert!(run.stdout.contains("\n[0] and [1]: approximate lists, recall "), "{run:?}");
+    folder.run("compare x.npy y.npy --ef 5").fails_with(
+        2,
+        "error: the following required arguments were not provided:\n  --ann\n\n\
+         Usage: mnno compare --ann --ef <COUNT> <FILE>...\n\nFor more information, try '--help'.",
+    );
+}

@@ -96,3 +96,21 @@ fn arrays_that_hung_or_broke_other_libraries_are_searched() {
         assert_eq!(run.code, Some(0), "{file}: {run:?}");
     }
 }
+
+#[test]
+#[ignore = "needs MNNO_DATA"]
+fn approximate_neighbours_agree_with_exact_ones_within_the_interval() {
+    let files = ["wn_nouns_10k/glove50_f32.npy", "wn_nouns_10k/gloss_minilm_f32.npy"];
+    let mut last = 0.0;
+    for ef in [11, 20, 64, 200] {
+        let run = compare(files, &format!("--rows 0..9251 --permutations 0 --ann --ef {ef}"));
+        let approximate = &run.json()["results"][0]["approximate"];
+        let number = |value: &serde_json::Value| value.as_f64().unwrap();
+        let [low, high] = [0, 1].map(|i| number(&approximate["exact_ci95"][i]));
+        assert!((low..=high).contains(&0.094_444), "ef {ef}: {approximate}");
+        let recall = number(&approximate["recall"][0]);
+        assert!(recall >= last, "ef {ef}: {approximate}");
+        last = recall;
+    }
+    assert!(last > 0.99, "{last}");
+}

@@ -110,6 +110,26 @@ impl<'a> Search<'a> {
         }
     }
 
+    /// The metric.
+    pub fn metric(&self) -> Metric {
+        self.metric
+    }
+
+    /// Neighbours per query.
+    pub fn k(&self) -> usize {
+        self.k
+    }
+
+    /// The most memory that the search may take, in bytes.
+    pub fn memory_limit(&self) -> u64 {
+        self.memory
+    }
+
+    /// How equal scores are ordered.
+    pub fn tie_rule(&self) -> Ties {
+        self.ties
+    }
+
     /// Sets how equal scores are ordered.
     #[must_use]
     pub fn ties(mut self, ties: Ties) -> Self {

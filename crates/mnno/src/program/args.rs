@@ -130,6 +130,12 @@ pub(crate) struct Compare {
     /// Pair rows of the same name, whatever their order and number, and not those at the same place
     #[arg(long, value_enum)]
     pub(crate) join: Option<Join>,
+    /// Find neighbours approximately, by an index, and say from a sample of rows what that does to the result
+    #[arg(long)]
+    pub(crate) ann: bool,
+    /// With --ann, rows kept in view during a search: more find more of the true neighbours, and take longer
+    #[arg(long, default_value_t = 64, value_name = "COUNT", requires = "ann")]
+    pub(crate) ef: usize,
     /// Permutations of the pairing behind p; 0 leaves p out
     #[arg(long, default_value_t = 999, value_name = "COUNT")]
     pub(crate) permutations: u32,

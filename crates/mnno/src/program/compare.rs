@@ -2,10 +2,11 @@
 
 use mnno::measures::{self, MeasureError, Overlap};
 use mnno::store::output::{AtomicFile, WriteError, csv_cause};
-use mnno::{Exclude, Neighbours, Search};
+use mnno::{Exclude, Neighbours, Search, Threads};
 use rayon::ThreadPool;
 use serde::Serialize;
 
+use super::approximate::{self, ApproximateReport, Sample};
 use super::args::{Compare, Preset, SearchArgs, SelfRule, TieRule, spelled};
 use super::budget::Budget;
 use super::failure::Failure;
@@ -64,6 +65,8 @@ struct PairReport {
     ci95: [f64; 2],
     p: Option<f64>,
     by_k: Vec<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    approximate: Option<ApproximateReport>,
 }
 
 pub(crate) fn run(args: &Compare, interruption: &Interruption) -> Result<(), Failure> {
@@ -99,10 +102,12 @@ pub(crate) fn run(args: &Compare, interruption: &Interruption) -> Result<(), Fai
     measures::check_k(n, args.k, rule).map_err(|e| k_failure(&e, dropped))?;
 
     let mut lists = Vec::new();
+    let mut samples = Vec::new();
     for (space, (input, rows)) in inputs.iter().zip(&rows).enumerate() {
-        let found = search(args, input, rows.as_deref(), space, &budget, &threads, interruption)?;
+        let (found, sample) = search(args, input, rows.as_deref(), space, &budget, &threads, interruption)?;
         budget.take(Neighbours::memory(n, args.k), "keeping the lists of all files")?;
         lists.push(found);
+        samples.extend(sample);
     }
     let permuted_rows = (n * threads.current_num_threads()) as u64;
     budget.take(permuted_rows * BYTES_PER_PERMUTED_ROW, "permuting the pairing")?;
@@ -113,7 +118,10 @@ pub(crate) fn run(args: &Compare, interruption: &Interruption) -> Result<(), Fai
     let mut results = Vec::new();
     for a in 0..lists.len() {
         for b in a + 1..lists.len() {
-            let (result, overlap) = compare_pair(args, &lists, a, b, rule, &threads, interruption)?;
+            let (mut result, overlap) = compare_pair(args, &lists, a, b, rule, &threads, interruption)?;
+            if let (Some(of_a), Some(of_b)) = (samples.get(a), samples.get(b)) {
+                result.approximate = Some(ApproximateReport::new(&lists[a], of_a, &lists[b], of_b, result.value));
+            }
             results.push(result);
             overlaps.extend(args.per_row.is_some().then_some(overlap));
         }
@@ -185,13 +193,21 @@ fn search(
     budget: &Budget,
     threads: &ThreadPool,
     interruption: &Interruption,
-) -> Result<Neighbours, Failure> {
+) -> Result<(Neighbours, Option<Sample>), Failure> {
     let progress = Progress::new(input.name(), "million pairs", interruption).verbose(args.search.verbose);
     let exclude = if self_rule(args) == SelfRule::Exclude { Exclude::SameIndex } else { Exclude::None };
     let search = Search::new(args.search.metric, args.k).exclude(exclude).memory(budget.left()).observer(&progress);
     let search = searcher::configure(search, &args.search, space as u64, threads)?;
-    inputs::with_rows(&input.matrix, keep, |rows| search.self_join(rows))
-        .map_err(|e| inputs::search_failure(e, input.name(), input.name(), args.k, budget))
+    let found = inputs::with_rows(&input.matrix, keep, |rows| {
+        if args.ann {
+            let (lists, sample) =
+                approximate::lists(search, rows, args.ef, exclude, Threads::Pool(threads), (&progress, interruption))?;
+            Ok((lists, Some(sample)))
+        } else {
+            Ok((search.self_join(rows)?, None))
+        }
+    });
+    found.map_err(|e| inputs::search_failure(e, input.name(), input.name(), args.k, budget))
 }
 
 fn compare_pair(
@@ -223,6 +239,7 @@ fn compare_pair(
         ci95: [low, high],
         p,
         by_k: overlap.by_k().to_vec(),
+        approximate: None,
     };
     Ok((report, overlap))
 }
@@ -285,6 +302,11 @@ fn text(report: &Report, args: &Compare) -> String {
         ]);
     }
     text += &report::table(&rows);
+    for r in &report.results {
+        if let Some(approximate) = &r.approximate {
+            text += &format!("\n[{}] and [{}]: {}\n", r.a, r.b, approximate.text());
+        }
+    }
     text += &format!(
         "\nmNNO is the mean share of its {} nearest neighbours that a row has in common in two spaces: 0 none, 1 all.\n",
         first.k

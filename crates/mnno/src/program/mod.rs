@@ -2,6 +2,7 @@
 //!
 //! One file per command; `args.rs` defines every flag, `failure.rs` every exit code, `report.rs` how results look.
 
+mod approximate;
 mod args;
 mod budget;
 mod compare;
