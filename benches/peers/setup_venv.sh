@@ -1,8 +1,7 @@
 #!/bin/sh
 # Makes .venv in this folder with the peers that run.py and million.py time mnno against.
 #
-# PyPI's torch for Linux holds CUDA too and takes 6 GB; its code for the CPU is that of the CPU build. Where PyTorch's own
-# index of CPU builds can be reached, PIP_EXTRA_INDEX_URL=<that index> makes pip take the small one.
+# torch's build for Linux with CUDA takes 6 GB; its CPU build, which is enough, is an option of pip's (PIP_EXTRA_INDEX_URL).
 set -eu
 cd "$(dirname "$0")"
 python3 -m venv .venv

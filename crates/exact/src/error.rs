@@ -112,7 +112,8 @@ pub enum SearchError {
 
 impl SearchError {
     /// The same of other rows: those of the base, and of the queries if they are the base's, are `number(row)`.
-    pub(crate) fn renumbered(self, number: impl Fn(usize) -> usize, queries_too: bool) -> Self {
+    #[must_use]
+    pub fn renumbered(self, number: impl Fn(usize) -> usize, queries_too: bool) -> Self {
         let number = |side, row| if side == Side::Base || queries_too { number(row) } else { row };
         match self {
             Self::NonFinite { side, row, column, value } => {

@@ -5,7 +5,7 @@
 //! 1. **Propose** (`sweep.rs`): block products of rows in low precision (`pack.rs`) estimate the score of every pair.
 //! 2. **Certify** (`bound.rs`, and the scan in [`mnno_simd`]): a pair is dropped only if its estimate and a proven error
 //!    bound show that it cannot be among the `k + 1` best of the canonical order.
-//! 3. **Re-score** (`list.rs`): the few that are left are scored in f64, in one fixed order of operations
+//! 3. **Re-score** (`lists.rs`): the few that are left are scored in f64, in one fixed order of operations
 //!    ([`mnno_simd::Kernels`]), and kept by (score, tie rule) ([`TopK`]).
 //!
 //! The filter's rounding therefore never decides an answer, and neither does the way the work is cut. Its precision

@@ -11,7 +11,7 @@ use crate::SearchError;
 const LARGE: usize = 2 << 20;
 
 /// A buffer that grows, for what is written and read by the megabyte: in large pages, where the system has them, its parts
-/// are found without walks through page tables, and a hundredth of the time goes into fresh memory.
+/// are found with fewer walks through page tables, and fresh memory comes in fewer steps.
 #[derive(Debug)]
 pub(crate) struct Pages<T> {
     map: Option<MmapMut>,

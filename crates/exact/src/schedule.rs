@@ -105,39 +105,42 @@ impl Job<'_> {
 
         // First each block with itself, so that every row has a threshold before others ask on its behalf. Then block i
         // with i + 1, i + 2 .. in a circle, half the way around: each pair once, and the same work for every block.
-        let pairs: Vec<(usize, usize)> = (0..blocks.len())
-            .flat_map(|i| (1..=blocks.len() / 2).map(move |offset| (i, offset)))
-            .filter(|&(i, offset)| 2 * offset < blocks.len() || i < offset)
-            .map(|(i, offset)| (i, (i + offset) % blocks.len()))
-            .collect();
-        let diagonal: Vec<(usize, usize)> = (0..blocks.len()).map(|i| (i, i)).collect();
-        for tasks in [diagonal, pairs] {
-            tasks.into_par_iter().try_for_each(|(i, j)| {
-                workers.with(new_worker, |(tiles, turned, sweep, scorer)| {
-                    let (block, base, both) = (&blocks[i], &blocks[j], i != j);
-                    if *turned != Some(i) {
-                        panel.packed(i).turned(tiles)?;
-                        *turned = Some(i);
-                    }
-                    let (rows, columns) = (&askers[i], &askers[j]);
-                    let packed = block.with_tiles(tiles.as_slice());
-                    let asking = Asking { packed, queries: &rows.queries.all, ranks: &rows.ranks, number: block.first };
-                    sweep.thresholds.clone_from(&rows.lists().thresholds);
-                    if both {
-                        sweep.column_thresholds.clone_from(&columns.lists().thresholds);
-                    }
-                    sweep.pair(&asking, panel.packed(j), base.first, both, &self.space, |sweep| {
-                        rows.take(&sweep.row_hits, &mut sweep.thresholds, source, scorer);
-                        if both {
-                            columns.take(&sweep.column_hits, &mut sweep.column_thresholds, source, scorer);
+        let half = blocks.len() / 2;
+        let pair = |task: usize| {
+            let (i, offset) = (task / half, 1 + task % half);
+            // With an even number of blocks, those that face each other meet twice.
+            (2 * offset < blocks.len() || i < offset).then(|| (i, (i + offset) % blocks.len()))
+        };
+        for (tasks, both) in [(blocks.len(), false), (blocks.len() * half, true)] {
+            (0..tasks).into_par_iter().filter_map(|t| if both { pair(t) } else { Some((t, t)) }).try_for_each(
+                |(i, j)| {
+                    workers.with(new_worker, |(tiles, turned, sweep, scorer)| {
+                        let (block, base) = (&blocks[i], &blocks[j]);
+                        if *turned != Some(i) {
+                            panel.packed(i).turned(tiles)?;
+                            *turned = Some(i);
                         }
-                    });
-                    if !both {
-                        rows.lists().tidy(&rows.queries, panel, scorer);
-                    }
-                    self.advance(block.n * base.n * if both { 2 } else { 1 })
-                })
-            })?;
+                        let (rows, columns) = (&askers[i], &askers[j]);
+                        let packed = block.with_tiles(tiles.as_slice());
+                        let asking =
+                            Asking { packed, queries: &rows.queries.all, ranks: &rows.ranks, number: block.first };
+                        sweep.thresholds.clone_from(&rows.lists().thresholds);
+                        if both {
+                            sweep.column_thresholds.clone_from(&columns.lists().thresholds);
+                        }
+                        sweep.pair(&asking, panel.packed(j), base.first, both, &self.space, |sweep| {
+                            rows.take(&sweep.row_hits, &mut sweep.thresholds, source, scorer);
+                            if both {
+                                columns.take(&sweep.column_hits, &mut sweep.column_thresholds, source, scorer);
+                            }
+                        });
+                        if !both {
+                            rows.lists().tidy(&rows.queries, panel, scorer);
+                        }
+                        self.advance(block.n * base.n * if both { 2 } else { 1 })
+                    })
+                },
+            )?;
         }
         askers.par_iter().for_each(|asker| {
             workers.with(new_worker, |(.., scorer)| asker.lists().finish(&asker.queries, panel, scorer));

@@ -160,9 +160,9 @@ impl<'a> Search<'a> {
     }
 
     /// Sets the most memory that the search may take, in bytes, its lists included and what the rows take of their own
-    /// excluded. Within a limit the rows of a self-join are packed as a whole, 1 to 4 bytes per value, if that fits, or
-    /// else panel by panel, which takes about twice the time. Without a limit they are; any other search takes about 32 MiB,
-    /// and 8 MiB per thread, beside its lists.
+    /// excluded. Within a limit the rows of a self-join are packed as a whole, 1 to 4 bytes per value and `96 (k + 1)` bytes for
+    /// candidates of each row, if that fits, or else panel by panel, which takes about twice the time. Without a limit they are;
+    /// any other search takes about 32 MiB, and 8 MiB per thread, beside its lists. Not looked at where [`Search::tiles`] are set.
     #[must_use]
     pub fn memory(mut self, bytes: u64) -> Self {
         self.memory = bytes;
@@ -251,7 +251,10 @@ impl<'a> Search<'a> {
         };
         let kinds = Subset::new(base, &equal.first);
         let places = self.k.saturating_add(1 + left_out);
-        let search = Self { k: places, ties: Ties::LowerIndex, exclude: None, ..*self };
+        // Beside the groups and the lists of all rows.
+        let beside = equal.bytes() as u64 + Self::list_memory(queries.n(), self.k);
+        let memory = if self.memory == u64::MAX { u64::MAX } else { self.memory.saturating_sub(beside) };
+        let search = Self { k: places, ties: Ties::LowerIndex, exclude: None, memory, ..*self };
         self.observer.note(&format!("{} of {} base rows differ", equal.first.len(), base.n()));
         let asking: &dyn Rows = if self.same_rows { &kinds } else { queries };
         let number = |row: usize| equal.first[row] as usize;
@@ -276,7 +279,7 @@ impl<'a> Search<'a> {
             group_sizes: exclude.group_sizes(),
             observer: self.observer,
             done: AtomicU64::new(0),
-            total: queries.n() as u64 * n as u64,
+            total: (queries.n() as u64).saturating_mul(n as u64),
         };
         let mut best = vec![TopK::new(self.k, self.metric, self.ties); queries.n()];
         let (tiles, whole) = self.cut(&job.space, queries.n(), n)?;

@@ -56,7 +56,7 @@ impl Tiles {
 
     /// Rows of a block: whole groups.
     pub(crate) fn block_rows(self) -> usize {
-        self.block.get().next_multiple_of(GROUP)
+        self.block.get().min(1 << 20).next_multiple_of(GROUP)
     }
 
     /// Bytes of memory that a search of queries in a base takes, beside its lists.

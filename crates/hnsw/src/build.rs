@@ -6,7 +6,8 @@
 //!    by a factor, than to the node (the relative-neighbourhood rule; Toussaint 1980, with the factor of Jayaram Subramanya
 //!    et al. 2019).
 //! 3. Edges get their way back, and nodes that then have too many neighbours are pruned again.
-//! 4. What cannot be reached from the entries gets an edge from the nearest node that can.
+//! 4. What cannot be reached from the entries gets an edge from its nearest candidate that can, or from where a descent
+//!    toward it ends.
 //!
 //! Nothing depends on the order in which threads run, so the same rows give the same graph.
 
@@ -26,20 +27,26 @@ pub struct BuildOptions {
     pub ef_construction: usize,
     /// Of the random subsets.
     pub seed: u64,
+    /// The most memory, in bytes, that each of the exact searches may take beside [`BuildOptions::memory_beside`].
+    pub memory: u64,
 }
 
 impl Default for BuildOptions {
     fn default() -> Self {
-        Self { m: 16, ef_construction: 64, seed: 0 }
+        Self { m: 16, ef_construction: 64, seed: 0, memory: u64::MAX }
     }
 }
 
 impl BuildOptions {
-    /// Bytes of memory that building an index of `n` rows of `d` values takes, about.
-    pub fn memory(&self, n: usize, d: usize) -> u64 {
-        let candidates = self.ef_construction.saturating_add(2 * OF_SUBSET + 4 * self.m + BACK / 2);
-        let row = candidates.saturating_mul(size_of::<Candidate>()).saturating_add(d.saturating_mul(4)) as u64;
-        row.saturating_mul(n as u64).saturating_add(Search::list_memory(n, self.ef_construction))
+    /// Bytes of memory that building an index of `n` rows of `d` values on `threads` threads takes beside its exact searches, at
+    /// most: candidates, edges and ways back, equal rows, codes, and the rows that a thread prunes.
+    pub fn memory_beside(&self, n: usize, d: usize, threads: usize) -> u64 {
+        let candidates = self.ef_construction.saturating_add(2 * OF_SUBSET);
+        let edges = self.m.saturating_mul(6).saturating_add(BACK);
+        let row =
+            candidates.saturating_add(edges).saturating_mul(size_of::<Candidate>()).saturating_add(d + 160) as u64;
+        let pruned = candidates.saturating_add(edges).saturating_mul(d.saturating_mul(4)) as u64;
+        row.saturating_mul(n as u64).saturating_add(pruned.saturating_mul(threads as u64))
     }
 }
 
@@ -79,7 +86,7 @@ impl Builder<'_> {
         let mut candidates: Vec<Vec<Candidate>> = vec![Vec::new(); n];
         self.add_nearest(&space, None, self.options.ef_construction, &mut candidates)?;
         let mut spreads: Vec<f64> =
-            candidates.iter().filter_map(|list| Some(0.5 * (list.last()?.0 - list.first()?.0))).collect();
+            candidates.iter().filter_map(|list| Some(space.score(list.last()?.0 - list.first()?.0))).collect();
         let middle = spreads.len() / 2;
         let spread = if spreads.is_empty() { 0.0 } else { *spreads.select_nth_unstable_by(middle, f64::total_cmp).1 };
 
@@ -95,7 +102,7 @@ impl Builder<'_> {
             self.add_nearest(&space, Some(&subset), OF_SUBSET, &mut candidates)?;
             size /= SUBSET;
         }
-        let graph = self.threads.run(|| self.graph(&space, &candidates, entries))?;
+        let graph = self.threads.run(|| self.graph(&space, &candidates, entries))??;
         Ok(Built { graph, spread })
     }
 
@@ -107,8 +114,14 @@ impl Builder<'_> {
         k: usize,
         candidates: &mut [Vec<Candidate>],
     ) -> Result<(), SearchError> {
-        let search =
-            Search::new(space.metric(), k).kernels(self.points.kernels).threads(self.threads).observer(self.observer);
+        // The bar is that of the first search, which is nearly all of the work.
+        let quiet = Quiet(self.observer);
+        let observer = if subset.is_some() { &quiet } else { self.observer };
+        let search = Search::new(space.metric(), k)
+            .kernels(self.points.kernels)
+            .threads(self.threads)
+            .memory(self.options.memory)
+            .observer(observer);
         let lists = match subset {
             Some(subset) => search.self_join(&Subset::new(space as &dyn Rows, subset))?,
             None => search.self_join(space)?,
@@ -116,6 +129,7 @@ impl Builder<'_> {
         let number = |i: u32| subset.map_or(i, |subset| subset[i as usize]);
         for i in 0..lists.n() {
             let list = &mut candidates[number(i as u32) as usize];
+            list.reserve_exact(k);
             for (&other, &score) in lists.list(i).iter().zip(lists.list_scores(i)) {
                 if other != NO_NEIGHBOUR {
                     list.push((space.squared_distance(score), number(other)));
@@ -125,12 +139,15 @@ impl Builder<'_> {
         Ok(())
     }
 
-    fn graph(&self, space: &Space<'_>, candidates: &[Vec<Candidate>], entries: Vec<u32>) -> Graph {
+    fn graph(&self, space: &Space<'_>, candidates: &[Vec<Candidate>], entries: Vec<u32>) -> Result<Graph, SearchError> {
         let most = 2 * self.options.m;
         let forward: Vec<Vec<Candidate>> = candidates
             .par_iter()
-            .map_init(Pruner::default, |pruner, list| pruner.prune(space, list.clone(), most))
-            .collect();
+            .map_init(Pruner::default, |pruner, list| {
+                going_on(self.observer)?;
+                Ok(pruner.prune(space, list.clone(), most))
+            })
+            .collect::<Result<_, SearchError>>()?;
         let mut back: Vec<Vec<Candidate>> = vec![Vec::new(); forward.len()];
         for (node, list) in forward.iter().enumerate() {
             for &(distance, other) in list {
@@ -138,6 +155,7 @@ impl Builder<'_> {
             }
         }
         let lists = forward.into_par_iter().zip(back).map_init(Pruner::default, |pruner, (mut list, mut back)| {
+            going_on(self.observer)?;
             sort(&mut back);
             back.truncate(BACK);
             list.append(&mut back);
@@ -145,12 +163,26 @@ impl Builder<'_> {
             if list.len() > most {
                 list = pruner.prune(space, list, most);
             }
-            list.into_iter().map(|(_, other)| other).collect()
+            Ok(list.into_iter().map(|(_, other)| other).collect())
         });
-        let mut lists: Vec<Vec<u32>> = lists.collect();
+        let mut lists = lists.collect::<Result<Vec<Vec<u32>>, SearchError>>()?;
         connect(space, candidates, &entries, &mut lists);
-        Graph::new(&lists, entries)
+        Ok(Graph::new(&lists, entries))
     }
+}
+
+/// Passes on whether to give up, and nothing else.
+pub(crate) struct Quiet<'a>(pub(crate) &'a dyn Observer);
+
+impl Observer for Quiet<'_> {
+    fn cancelled(&self) -> bool {
+        self.0.cancelled()
+    }
+}
+
+/// An error once the observer cancels.
+pub(crate) fn going_on(observer: &dyn Observer) -> Result<(), SearchError> {
+    if observer.cancelled() { Err(SearchError::Interrupted) } else { Ok(()) }
 }
 
 /// Makes every node reachable from the entries.

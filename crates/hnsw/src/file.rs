@@ -20,7 +20,7 @@
 use std::io::{self, Write};
 
 use mnno_exact::{EqualRows, Kernels, Metric};
-use xxhash_rust::xxh3::xxh3_64;
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use crate::graph::Graph;
 use crate::points::Codes;
@@ -43,7 +43,43 @@ const SECTIONS: [&str; 9] = [
     "offsets of codes",
     "centre of codes",
 ];
+/// Bytes of the numbers in each.
+const WIDTHS: [u64; 9] = [4, 8, 8, 4, 4, 4, 4, 4, 8];
 const WITHOUT_CODES: usize = 5;
+
+/// Numbers of a section.
+enum Section<'a> {
+    Words(&'a [u32]),
+    Longs(&'a [u64]),
+    Floats(&'a [f32]),
+    Doubles(&'a [f64]),
+}
+
+impl Section<'_> {
+    /// The section's bytes, some at a time.
+    fn for_each_part(&self, told: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+        match self {
+            Self::Words(values) => in_parts(values, told, |v| v.to_le_bytes()),
+            Self::Longs(values) => in_parts(values, told, |v| v.to_le_bytes()),
+            Self::Floats(values) => in_parts(values, told, |v| v.to_le_bytes()),
+            Self::Doubles(values) => in_parts(values, told, |v| v.to_le_bytes()),
+        }
+    }
+}
+
+fn in_parts<T, const N: usize>(
+    values: &[T],
+    mut told: impl FnMut(&[u8]) -> io::Result<()>,
+    bytes: impl Fn(&T) -> [u8; N],
+) -> io::Result<()> {
+    let mut part = Vec::new();
+    for some in values.chunks(1 << 13) {
+        part.clear();
+        part.extend(some.iter().flat_map(&bytes));
+        told(&part)?;
+    }
+    Ok(())
+}
 
 /// Why a file is no index that can be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -52,7 +88,7 @@ pub enum FileError {
     /// It begins otherwise.
     #[error("this is no index of mnno: it does not begin as one")]
     NotAnIndex,
-    /// A later mnno wrote it.
+    /// It is of another version than this program reads, most likely a later one.
     #[error("the index has format version {found}; this program reads version {VERSION}")]
     Version {
         /// The version that the file names.
@@ -99,24 +135,29 @@ impl Index {
     /// # Errors
     /// Those of `out`.
     pub fn write(&self, fingerprint: u128, out: &mut dyn Write) -> io::Result<()> {
-        let words = |words: &[u32]| words.iter().flat_map(|w| w.to_le_bytes()).collect::<Vec<u8>>();
-        let floats = |values: &[f32]| values.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>();
-        let doubles = |values: &[f64]| values.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>();
         let (ends, neighbours, entries) = self.graph.parts();
         let mut sections = vec![
-            words(self.equal.of_rows()),
-            doubles(&self.squared_norms),
-            words(ends),
-            words(neighbours),
-            words(entries),
+            Section::Words(self.equal.of_rows()),
+            Section::Doubles(&self.squared_norms),
+            Section::Longs(ends),
+            Section::Words(neighbours),
+            Section::Words(entries),
         ];
         if let Some(codes) = &self.codes {
-            sections.extend([words(&codes.words), floats(&codes.step), floats(&codes.offset), doubles(&codes.centre)]);
+            let of_codes = [Section::Words(&codes.words), Section::Floats(&codes.step), Section::Floats(&codes.offset)];
+            sections.extend(of_codes);
+            sections.push(Section::Doubles(&codes.centre));
         }
         let mut table = Vec::new();
-        for section in &sections {
-            let kind = table.len() / ENTRY;
-            for number in [kind as u64, section.len() as u64, xxh3_64(section)] {
+        for (kind, section) in sections.iter().enumerate() {
+            let mut hasher = Xxh3::new();
+            let mut length = 0;
+            section.for_each_part(|part| {
+                hasher.update(part);
+                length += part.len() as u64;
+                Ok(())
+            })?;
+            for number in [kind as u64, length, hasher.digest()] {
                 table.extend(number.to_le_bytes());
             }
         }
@@ -133,8 +174,12 @@ impl Index {
         out.write_all(&head)?;
         out.write_all(&table)?;
         for section in &sections {
-            out.write_all(section)?;
-            out.write_all(&[0; 8][..padding(section.len())])?;
+            let mut length = 0;
+            section.for_each_part(|part| {
+                length += part.len();
+                out.write_all(part)
+            })?;
+            out.write_all(&[0; 8][..padding(length)])?;
         }
         Ok(())
     }
@@ -157,14 +202,14 @@ impl Index {
         if squared_norms.len() != nodes || squared_norms.iter().any(|norm| !norm.is_finite() || *norm < 0.0) {
             return Err(FileError::Invalid { what: "there is not a norm for each distinct row" });
         }
-        let graph = Graph::from_parts(u32s(sections[2]), u32s(sections[3]), u32s(sections[4]));
+        let graph = Graph::from_parts(u64s(sections[2]), u32s(sections[3]), u32s(sections[4]));
         let graph = graph.filter(|graph| graph.n() == nodes);
         let graph = graph.ok_or(FileError::Invalid { what: "edges lead to rows that do not exist" })?;
         let d = usize::try_from(head.d).map_err(|_| FileError::Invalid { what: "there are too many columns" })?;
         let codes = match &sections[WITHOUT_CODES..] {
             [words, step, offset, centre] => {
                 let parts = (u32s(words), f32s(step), f32s(offset), f64s(centre));
-                let codes = Codes::from_parts(parts, nodes, d, head.metric, Kernels::detect());
+                let codes = Codes::from_parts(parts, &squared_norms, d, head.metric, Kernels::detect());
                 Some(codes.ok_or(FileError::Invalid { what: "codes do not fit the rows" })?)
             }
             _ => None,
@@ -220,6 +265,9 @@ fn sections(bytes: &[u8]) -> Result<Vec<&[u8]>, FileError> {
         }
         let section = &bytes[begin..begin + length as usize];
         let rest = &bytes[begin + length as usize..needed as usize];
+        if length % WIDTHS[kind] != 0 {
+            return Err(FileError::Invalid { what: "a section ends within a number" });
+        }
         if u64_at(entry, 0) != kind as u64 || xxh3_64(section) != checksum || rest.iter().any(|&byte| byte != 0) {
             return Err(FileError::Checksum { section: name });
         }
@@ -248,6 +296,10 @@ fn u64_at(bytes: &[u8], begin: usize) -> u64 {
 
 fn u32s(bytes: &[u8]) -> Vec<u32> {
     bytes.as_chunks().0.iter().map(|&word| u32::from_le_bytes(word)).collect()
+}
+
+fn u64s(bytes: &[u8]) -> Vec<u64> {
+    bytes.as_chunks().0.iter().map(|&word| u64::from_le_bytes(word)).collect()
 }
 
 fn f32s(bytes: &[u8]) -> Vec<f32> {

@@ -4,7 +4,7 @@
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Graph {
     /// Where the neighbours of each node end.
-    ends: Vec<u32>,
+    ends: Vec<u64>,
     neighbours: Vec<u32>,
     entries: Vec<u32>,
 }
@@ -13,14 +13,13 @@ impl Graph {
     /// The graph of these lists.
     ///
     /// # Panics
-    /// If a neighbour or an entry is no node, or there are 2^32 edges or more.
+    /// If a neighbour or an entry is no node.
     pub(crate) fn new(lists: &[Vec<u32>], entries: Vec<u32>) -> Self {
         let n = lists.len() as u32;
         assert!(lists.iter().flatten().chain(&entries).all(|&node| node < n), "an edge leads to no node");
         let neighbours = lists.concat();
-        assert!(u32::try_from(neighbours.len()).is_ok(), "{} edges are more than 2^32 - 1", neighbours.len());
-        let ends = lists.iter().scan(0u32, |end, list| {
-            *end += list.len() as u32;
+        let ends = lists.iter().scan(0, |end, list| {
+            *end += list.len() as u64;
             Some(*end)
         });
         Self { ends: ends.collect(), neighbours, entries }
@@ -28,17 +27,17 @@ impl Graph {
 
     /// The graph of these arrays: where the neighbours of each node end, all neighbours, and entries. None unless every edge
     /// and entry is a node, each node ends after the one before, and there is an entry if there are nodes.
-    pub(crate) fn from_parts(ends: Vec<u32>, neighbours: Vec<u32>, entries: Vec<u32>) -> Option<Self> {
+    pub(crate) fn from_parts(ends: Vec<u64>, neighbours: Vec<u32>, entries: Vec<u32>) -> Option<Self> {
         let n = u32::try_from(ends.len()).ok()?;
         let fits = ends.is_sorted()
-            && ends.last().map_or(0, |&end| end as usize) == neighbours.len()
+            && ends.last().copied().unwrap_or(0) == neighbours.len() as u64
             && neighbours.iter().chain(&entries).all(|&node| node < n)
             && entries.is_empty() == ends.is_empty();
         fits.then_some(Self { ends, neighbours, entries })
     }
 
     /// What [`Graph::from_parts`] takes.
-    pub(crate) fn parts(&self) -> (&[u32], &[u32], &[u32]) {
+    pub(crate) fn parts(&self) -> (&[u64], &[u32], &[u32]) {
         (&self.ends, &self.neighbours, &self.entries)
     }
 
@@ -69,7 +68,7 @@ impl Graph {
 
     /// Bytes of memory that the graph takes.
     pub fn bytes(&self) -> usize {
-        4 * (self.ends.len() + self.neighbours.len() + self.entries.len())
+        8 * self.ends.len() + 4 * (self.neighbours.len() + self.entries.len())
     }
 }
 

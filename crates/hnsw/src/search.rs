@@ -7,9 +7,9 @@ use mnno_exact::{
 };
 use rayon::prelude::*;
 
-use crate::build::{BuildOptions, Builder};
+use crate::build::{BuildOptions, Builder, Quiet, going_on};
 use crate::graph::Graph;
-use crate::points::{Codes, Coding, Points};
+use crate::points::{Codes, Coding, LONGEST, Points};
 use crate::walk::{Seen, Walk};
 
 /// Queries between two words to the observer.
@@ -37,7 +37,7 @@ pub struct Index {
 pub struct SearchOptions<'a> {
     /// Neighbours per query.
     pub k: usize,
-    /// Nodes that a walk keeps in view: more find more, and take longer. Raised to `k + 1` where it is less.
+    /// Nodes that a walk keeps in view: more find more, and take longer. [`Index::ef`] is what is taken.
     pub ef: usize,
     /// How equal scores are ordered.
     pub ties: Ties,
@@ -45,6 +45,8 @@ pub struct SearchOptions<'a> {
     pub exclude: Exclude<'a>,
     /// Whether walks look at bytes, where the index has them.
     pub codes: bool,
+    /// The most memory, in bytes, that an exact search may take of queries whose walks met too few candidates.
+    pub memory: u64,
     /// Which threads search.
     pub threads: Threads<'a>,
     /// Told of queries that are done, and may cancel.
@@ -60,6 +62,7 @@ impl SearchOptions<'_> {
             ties: Ties::default(),
             exclude: Exclude::None,
             codes: true,
+            memory: u64::MAX,
             threads: Threads::default(),
             observer: &(),
         }
@@ -89,6 +92,7 @@ impl Index {
     ) -> Result<Self, SearchError> {
         let kernels = Kernels::detect();
         let equal = threads.run(|| EqualRows::all(base))?;
+        going_on(observer)?;
         let squared_norms = threads.run(|| {
             let norm = |scratch: &mut Vec<f32>, node: usize| {
                 let row = base.row(equal.first(node) as usize, scratch);
@@ -97,11 +101,16 @@ impl Index {
             (0..equal.groups()).into_par_iter().map_init(Vec::new, norm).collect::<Vec<f64>>()
         })?;
         let points = Points { base, equal: &equal, metric, kernels, squared_norms: &squared_norms };
-        let built = Builder { points, options, threads, observer }.build()?;
-        let (codes, noise) = threads.run(|| Codes::new(&points))?;
-        // Either side of a score is rounded.
-        let hidden = std::f64::consts::SQRT_2 * noise;
-        let codes = (hidden <= HIDDEN * built.spread).then_some(codes);
+        let number = |node: usize| equal.first(node) as usize;
+        let built = Builder { points, options, threads, observer }.build().map_err(|e| e.renumbered(number, true))?;
+        let codes = if base.d() <= LONGEST {
+            let (codes, noise) = threads.run(|| Codes::new(&points))?;
+            // Either side of a score is rounded.
+            let hidden = std::f64::consts::SQRT_2 * noise;
+            (hidden <= HIDDEN * built.spread).then_some(codes)
+        } else {
+            None
+        };
         Ok(Self { metric, d: base.d(), graph: built.graph, squared_norms, codes, equal })
     }
 
@@ -125,6 +134,11 @@ impl Index {
     /// The graph over the distinct rows.
     pub fn graph(&self) -> &Graph {
         &self.graph
+    }
+
+    /// Nodes that a walk keeps in view: at least the list, the best one left out and the query itself, at most all.
+    pub fn ef(&self, options: &SearchOptions<'_>) -> usize {
+        options.ef.max(options.k.saturating_add(2)).min(self.graph.n())
     }
 
     /// Whether there are rows in bytes for walks to look at.
@@ -182,14 +196,15 @@ impl Index {
                     if done.is_multiple_of(TOLD) || done == total {
                         options.observer.progress(done, total);
                     }
-                    if options.observer.cancelled() {
-                        return Err(SearchError::Interrupted);
-                    }
+                    going_on(options.observer)?;
                     self.list(&points, queries, i, options, worker)
                 });
             walked.collect::<Result<Vec<TopK>, SearchError>>()
         })??;
-        let short: Vec<u32> = (0..best.len()).filter(|&i| best[i].len() < options.k).map(|i| i as u32).collect();
+        // A walk that keeps all nodes in view has met whatever there is.
+        let met_all = self.ef(options) >= self.graph.n();
+        let is_short = |&i: &u32| best[i as usize].len() < options.k && !met_all;
+        let short: Vec<u32> = (0..best.len() as u32).filter(is_short).collect();
         let exact = self.finish(base, queries, &short, options)?;
         for (&i, list) in short.iter().zip(exact) {
             best[i as usize] = list;
@@ -216,13 +231,13 @@ impl Index {
         if squared_norm == 0.0 && self.metric == Metric::Cosine {
             return Err(SearchError::ZeroVector { side: mnno_exact::Side::Queries, row: i });
         }
-        // The list, the best one left out, and the query itself.
-        let ef = options.ef.max(options.k.saturating_add(2)).min(self.graph.n());
-        let (beam, walked_on_codes) = match &self.codes {
-            Some(codes) if options.codes => {
-                (worker.walk.walk(&self.graph, &mut codes.near(query, squared_norm, &mut worker.coding), ef), true)
-            }
-            _ => (worker.walk.walk(&self.graph, &mut points.near(query, squared_norm), ef), false),
+        let ef = self.ef(options);
+        let codes = self.codes.as_ref().filter(|_| options.codes);
+        let near_codes = codes.and_then(|codes| codes.near(query, squared_norm, &mut worker.coding));
+        let walked_on_codes = near_codes.is_some();
+        let beam = match near_codes {
+            Some(mut near) => worker.walk.walk(&self.graph, &mut near, ef),
+            None => worker.walk.walk(&self.graph, &mut points.near(query, squared_norm), ef),
         };
         let mut best = TopK::new(options.k, self.metric, options.ties);
         // Bytes rank roughly; canonical scores, but for their rounding to f32, as they are.
@@ -276,11 +291,13 @@ impl Index {
                 Exclude::Groups { queries: &groups, base }
             }
         };
+        let quiet = Quiet(options.observer);
         let search = Search::new(self.metric, options.k)
             .ties(options.ties)
             .exclude(exclude)
             .threads(options.threads)
-            .observer(options.observer);
+            .memory(options.memory)
+            .observer(&quiet);
         search.best(base, &Subset::new(queries, short))
     }
 }

@@ -13,15 +13,26 @@ pub(crate) struct Space<'a> {
     points: &'a Points<'a>,
     /// The last value of each row, under the inner product.
     last: Option<Vec<f32>>,
+    /// Multiplies rows that have a last value: a power of two that makes the longest about 1, so that nothing leaves f32.
+    scale: f64,
+    /// Squared norm of such rows.
     longest: f64,
+}
+
+/// A power of two that makes the longest of rows with these squared norms about 1 when it multiplies them.
+pub(crate) fn unit(squared_norms: &[f64]) -> f64 {
+    let longest = squared_norms.iter().copied().fold(0.0, f64::max);
+    if longest > 0.0 { (-0.5 * longest.log2()).round().exp2() } else { 1.0 }
 }
 
 impl<'a> Space<'a> {
     pub(crate) fn new(points: &'a Points<'a>) -> Self {
         let longest = points.squared_norms.iter().copied().fold(0.0, f64::max);
-        let last = (points.metric == Metric::InnerProduct)
-            .then(|| points.squared_norms.iter().map(|norm| (longest - norm).max(0.0).sqrt() as f32).collect());
-        Self { points, last, longest }
+        let scale = unit(points.squared_norms);
+        let last = (points.metric == Metric::InnerProduct).then(|| {
+            points.squared_norms.iter().map(|norm| ((longest - norm).max(0.0).sqrt() * scale) as f32).collect()
+        });
+        Self { points, last, scale, longest: longest * scale * scale }
     }
 
     pub(crate) fn metric(&self) -> Metric {
@@ -31,6 +42,11 @@ impl<'a> Space<'a> {
     /// The squared distance, of unit rows under the cosine, for a canonical score.
     pub(crate) fn squared_distance(&self, score: f64) -> f64 {
         if self.metric() == Metric::Cosine { 2.0 - 2.0 * score } else { score }
+    }
+
+    /// What a difference of squared distances is as a difference of scores, of products.
+    pub(crate) fn score(&self, difference: f64) -> f64 {
+        0.5 * difference / if self.last.is_some() { self.scale * self.scale } else { 1.0 }
     }
 
     pub(crate) fn squared_norm(&self, node: u32) -> f64 {
@@ -74,8 +90,14 @@ impl Rows for Space<'_> {
         scratch.clear();
         let mut one = Vec::new();
         for node in rows {
-            scratch.extend_from_slice(self.points.row(node as u32, &mut one));
-            scratch.extend(self.last.as_ref().map(|last| last[node]));
+            let row = self.points.row(node as u32, &mut one);
+            match &self.last {
+                Some(last) => {
+                    scratch.extend(row.iter().map(|&x| (f64::from(x) * self.scale) as f32));
+                    scratch.push(last[node]);
+                }
+                None => scratch.extend_from_slice(row),
+            }
         }
         RowBlock::new(scratch, n, d, d)
     }

@@ -8,13 +8,13 @@ pub(crate) trait Near {
     fn prefetch(&self, node: u32);
 
     /// Writes the score of each node to `scores`, which is cleared first.
-    fn scores(&mut self, nodes: &[u32], scores: &mut Vec<f32>);
+    fn scores(&mut self, nodes: &[u32], scores: &mut Vec<f64>);
 }
 
 /// A node that was seen.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seen {
-    pub(crate) score: f32,
+    pub(crate) score: f64,
     pub(crate) node: u32,
     left: bool,
 }
@@ -27,7 +27,7 @@ pub(crate) struct Walk {
     /// The nearest nodes seen, nearest first.
     beam: Vec<Seen>,
     fresh: Vec<u32>,
-    scores: Vec<f32>,
+    scores: Vec<f64>,
 }
 
 impl Walk {

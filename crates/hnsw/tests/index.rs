@@ -176,7 +176,7 @@ fn lists_that_walks_leave_short_are_finished_exactly() {
     // More neighbours than there are rows.
     let all = index.self_join(&base, &SearchOptions::new(n + 5)).unwrap();
     assert_eq!(all.lists, Search::new(Metric::SquaredEuclidean, n + 5).self_join(&base).unwrap());
-    assert_eq!(all.exact, n);
+    assert_eq!(all.exact, 0, "walks that see all rows miss none");
 }
 
 #[test]
@@ -206,4 +206,29 @@ fn bad_rows_and_shapes_are_refused() {
         let found = index.search(&base, &SliceRows::new(&bad, 2), &SearchOptions::new(1));
         assert!(matches!(found, Err(SearchError::NonFinite { .. } | SearchError::ZeroVector { .. })), "{found:?}");
     }
+}
+
+/// Scores beyond f32, which walks must still tell apart, and rows whose last value under the inner product would be.
+#[test]
+fn very_long_and_very_short_rows_are_found() {
+    let (n, d, k) = (500, 8, 10);
+    for scale in [1e20, 3e37, 1e-25] {
+        let rows: Vec<f32> = Random(9).matrix(n, d).iter().map(|x| x * scale).collect();
+        let base = SliceRows::new(&rows, d);
+        for metric in Metric::ALL {
+            let exact = Search::new(metric, k).self_join(&base).unwrap();
+            let options = SearchOptions { ef: 100, ..SearchOptions::new(k) };
+            let found = build(&rows, d, metric).self_join(&base, &options).unwrap();
+            let recall = recall(&found.lists, &exact, 0..n);
+            assert!(recall > 0.98, "{metric}, {scale:e}: {recall}");
+        }
+    }
+}
+
+#[test]
+fn errors_name_rows_of_the_base() {
+    // Rows 0 and 1 are equal, so that row 2 is the second distinct one.
+    let rows = [1.0, 1.0, 1.0, 1.0, 0.0, 0.0];
+    let built = Index::build(&SliceRows::new(&rows, 2), Metric::Cosine, BuildOptions::default(), Threads::All, &());
+    assert!(matches!(built, Err(SearchError::ZeroVector { row: 2, .. })), "{built:?}");
 }

@@ -37,17 +37,16 @@ pub(crate) fn lists(
     rows: &dyn Rows,
     ef: usize,
     exclude: Exclude<'_>,
-    threads: Threads<'_>,
+    (threads, count_of_threads): (Threads<'_>, usize),
     (progress, interruption): (&dyn Observer, &dyn Observer),
 ) -> Result<(Neighbours, Sample), SearchError> {
     let (k, metric, ties) = (search.k(), search.metric(), search.tie_rule());
-    let build = BuildOptions::default();
-    let (needed, budget) = (build.memory(rows.n(), rows.d()), search.memory_limit());
-    if needed > budget {
-        return Err(SearchError::Memory { needed, budget });
-    }
+    let (build, budget) = (BuildOptions::default(), search.memory_limit());
+    let needed = build.memory_beside(rows.n(), rows.d(), count_of_threads);
+    let Some(memory) = budget.checked_sub(needed) else { return Err(SearchError::Memory { needed, budget }) };
+    let build = BuildOptions { memory, ..build };
     let index = Index::build(rows, metric, build, threads, progress)?;
-    let options = SearchOptions { ef, ties, exclude, threads, observer: interruption, ..SearchOptions::new(k) };
+    let options = SearchOptions { ef, ties, exclude, threads, memory, observer: interruption, ..SearchOptions::new(k) };
     let lists = index.search(rows, rows, &options)?.lists;
     let n = rows.n();
     let count = SAMPLED.min(n);

@@ -200,8 +200,14 @@ fn search(
     let search = searcher::configure(search, &args.search, space as u64, threads)?;
     let found = inputs::with_rows(&input.matrix, keep, |rows| {
         if args.ann {
-            let (lists, sample) =
-                approximate::lists(search, rows, args.ef, exclude, Threads::Pool(threads), (&progress, interruption))?;
+            let (lists, sample) = approximate::lists(
+                search,
+                rows,
+                args.ef,
+                exclude,
+                (Threads::Pool(threads), threads.current_num_threads()),
+                (&progress, interruption),
+            )?;
             Ok((lists, Some(sample)))
         } else {
             Ok((search.self_join(rows)?, None))

@@ -1,17 +1,18 @@
 //! `mnno index`: an approximate index of a file, built once and searched often.
 
 use std::io::BufWriter;
+use std::ops::Range;
 use std::path::Path;
 use std::time::Instant;
 
 use mnno::hnsw::{BuildOptions, Found, Index, SearchOptions};
 use mnno::store::output::{AtomicFile, Lists, WriteError, list_paths, prepare_lists};
-use mnno::store::plain;
-use mnno::{Exclude, Metric, NO_NEIGHBOUR, Threads, Ties};
+use mnno::store::{Format, OpenOptions, plain};
+use mnno::{Exclude, Metric, NO_NEIGHBOUR, Neighbours, Threads, Ties};
 use rayon::ThreadPool;
 use serde::Serialize;
 
-use super::args::{IndexBuild, IndexCommand, IndexSearch, SelfRule, TieRule, ZeroRule, spelled};
+use super::args::{IndexBuild, IndexCommand, IndexSearch, Input, SelfRule, TieRule, ZeroRule, spelled};
 use super::budget::Budget;
 use super::failure::{Failure, code};
 use super::inputs::{self, Checked};
@@ -51,14 +52,20 @@ struct BuildReport {
 fn build(args: &IndexBuild, interruption: &Interruption) -> Result<(), Failure> {
     let threads = searcher::start_threads(args.threads)?;
     let mut budget = Budget::new(args.input.memory);
-    let base = one_matrix(&args.base, &args.input, &mut budget, &threads, interruption)?;
+    let base = one_matrix(&args.base, args.input.rows.clone(), &args.input, &mut budget, &threads, interruption)?;
     refuse_zero_rows(&base, args.metric)?;
     searcher::refuse_input_as_output(&args.output, [&base.matrix], None)?;
     // Made and dropped: a folder that takes no files is found before the work, not after it.
     AtomicFile::create(&args.output)?;
-    let options = BuildOptions { m: args.m, ef_construction: args.ef_construction, seed: args.seed };
-    let needed = options.memory(base.matrix.n(), base.matrix.d());
-    budget.take(needed, "building the index")?;
+    if let Some(format) = Format::of_extension(&args.output) {
+        let message =
+            format!("{}: the extension is that of {format} files, and an index is none", args.output.display());
+        return Err(Failure::usage(message).hint("name it NAME.ann, for instance"));
+    }
+    let options = BuildOptions { m: args.m, ef_construction: args.ef_construction, ..BuildOptions::default() };
+    let (n, d) = (base.matrix.n(), base.matrix.d());
+    budget.take(options.memory_beside(n, d, threads.current_num_threads()), "building the index")?;
+    let options = BuildOptions { seed: args.seed, memory: budget.left(), ..options };
     let started = Instant::now();
     let progress = Progress::new("build", "million pairs", interruption);
     let index = Index::build(&base.matrix, args.metric, options, Threads::Pool(&threads), &progress)
@@ -105,7 +112,7 @@ fn build_text(report: &BuildReport) -> String {
         report.inputs[0].line(),
         report.metric,
         counted(report.nodes, "distinct row"),
-        counted(report.entries, "entry").replace("entrys", "entries"),
+        counted(report.entries, "starting point"),
         report.build_s,
         report::size(report.bytes as u64),
         report.output
@@ -138,17 +145,18 @@ fn search(args: &IndexSearch, interruption: &Interruption) -> Result<(), Failure
     let threads = searcher::start_threads(args.threads)?;
     let mut budget = Budget::new(args.input.memory);
     let (index, fingerprint) = read(&args.index, &mut budget)?;
-    let base = one_matrix(&args.base, &args.input, &mut budget, &threads, interruption)?;
+    let base = one_matrix(&args.base, args.input.rows.clone(), &args.input, &mut budget, &threads, interruption)?;
     if base.matrix.fingerprint().hash != fingerprint || !threads.install(|| index.is_of(&base.matrix)) {
         return Err(Failure::bad_data(format!(
             "{}: the index was not built from {}",
             args.index.display(),
             base.name()
         ))
-        .hint("build it again with mnno index build, or name the base it was built from, with the same --rows"));
+        .hint("build it again with mnno index build, or name the very file it was built from, with the same --rows"));
     }
     let queries = match &args.queries {
-        Some(queries) => Some(one_matrix(queries, &args.input, &mut budget, &threads, interruption)?),
+        // --rows is about the base.
+        Some(queries) => Some(one_matrix(queries, None, &args.input, &mut budget, &threads, interruption)?),
         None => None,
     };
     let asking = queries.as_ref().unwrap_or(&base);
@@ -158,12 +166,12 @@ fn search(args: &IndexSearch, interruption: &Interruption) -> Result<(), Failure
         searcher::refuse_input_as_output(&path, given.iter().flatten().map(|i| &i.matrix), Some(&args.index))?;
         AtomicFile::create(&path)?;
     }
-    let ef = args.ef.max(args.k);
-    if ef > args.ef {
-        report::note(&format!("--ef {} is less than -k {}: {ef} is taken", args.ef, args.k));
-    }
-    let places = mnno::Search::list_memory(asking.matrix.n(), args.k);
-    budget.take(places, "the lists")?;
+    let n = asking.matrix.n();
+    // Lists as they are found, and as they are reported.
+    let places = mnno::Search::list_memory(n, args.k).saturating_add(Neighbours::memory(n, args.k));
+    let walks = (index.graph().n() as u64 / 8).saturating_add(24 * args.ef.min(index.graph().n()) as u64);
+    let needed = places.saturating_add(walks.saturating_mul(threads.current_num_threads() as u64));
+    budget.take(needed, &format!("keeping {} each of {n} queries", counted(args.k, "neighbour")))?;
     let ties = match args.ties {
         TieRule::LowerIndex => Ties::LowerIndex,
         TieRule::Random => Ties::Random { seed: args.seed, space: 0 },
@@ -171,13 +179,18 @@ fn search(args: &IndexSearch, interruption: &Interruption) -> Result<(), Failure
     let own = queries.is_none() && args.self_rule == SelfRule::Exclude;
     let progress = Progress::new("search", "queries", interruption);
     let options = SearchOptions {
-        ef,
+        ef: args.ef,
         ties,
+        memory: budget.left(),
         exclude: if own { Exclude::SameIndex } else { Exclude::None },
         threads: Threads::Pool(&threads),
         observer: &progress,
         ..SearchOptions::new(args.k)
     };
+    let ef = index.ef(&options);
+    if ef > args.ef {
+        report::note(&format!("ef {} is too small for -k {}: {ef} is taken", args.ef, args.k));
+    }
     let Found { lists, exact } = index
         .search(&base.matrix, &asking.matrix, &options)
         .map_err(|e| inputs::search_failure(e, base.name(), asking.name(), args.k, &budget))?;
@@ -231,7 +244,7 @@ fn search_text(report: &SearchReport) -> String {
         report.ef
     );
     if report.finished_exactly > 0 {
-        text += &format!("{} met too few candidates and were searched exactly\n", report.finished_exactly);
+        text += &format!("walks that met too few candidates, finished by exact search: {}\n", report.finished_exactly);
     }
     if report.padded_places > 0 {
         text +=
@@ -258,12 +271,13 @@ fn read(path: &Path, budget: &mut Budget) -> Result<(Index, u128), Failure> {
 
 fn one_matrix(
     argument: &String,
-    input: &super::args::Input,
+    rows: Option<Range<usize>>,
+    input: &Input,
     budget: &mut Budget,
     threads: &ThreadPool,
     interruption: &Interruption,
 ) -> Result<Checked, Failure> {
-    let options = inputs::open_options(input, None);
+    let options = OpenOptions { rows, ..inputs::open_options(input, None) };
     let files = std::slice::from_ref(argument);
     let mut found = inputs::open_checked(files, &options, budget, Some(threads), interruption)?;
     match found.pop() {

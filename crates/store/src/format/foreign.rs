@@ -10,7 +10,8 @@ type Signature = (usize, &'static [u8], &'static str, &'static str);
 const AS_NPY: &str = "load it where it was made and save the vectors as npy: np.save(path, x.astype('float32'))";
 const UNPACK: &str = "unpack it first: files are read from a memory map";
 
-const SIGNATURES: [Signature; 13] = [
+const SIGNATURES: [Signature; 14] = [
+    (0, b"mnnoann\0", "an index of mnno", "name the vectors it was built from; mnno index search uses the index"),
     (0, b"MATLAB 7.3 MAT-file", "a MATLAB 7.3 file (HDF5)", "save it in MATLAB with save(file, '-v7')"),
     (
         0,
