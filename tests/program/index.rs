@@ -116,6 +116,12 @@ fn a_base_that_cannot_be_searched_has_no_index() {
     let folder = Folder::new();
     folder.npy("nan.npy", 2, &[1.0, 2.0, f32::NAN, 0.0]);
     folder.npy("zero.npy", 2, &[1.0, 2.0, 0.0, 0.0]);
+    // Nothing to wait for in a pipe or a folder.
+    fs::create_dir(folder.path("folder.ann")).unwrap();
+    folder
+        .run("index search folder.ann nan.npy -o out.npz")
+        .fails_with(66, "error: folder.ann: this is not a regular file");
+    fs::remove_dir(folder.path("folder.ann")).unwrap();
     for bad in ["nan.npy", "zero.npy", "missing.npy"] {
         let run = folder.run(&format!("index build {bad} -o x.ann"));
         assert!(run.code.is_some_and(|code| code == 65 || code == 66), "{run:?}");

@@ -5,13 +5,14 @@
 //! 2. A candidate becomes a neighbour unless a nearer neighbour already leads there: unless it is nearer to that one,
 //!    by a factor, than to the node (the relative-neighbourhood rule; Toussaint 1980, with the factor of Jayaram Subramanya
 //!    et al. 2019).
-//! 3. Edges get their way back, and nodes that then have too many neighbours are pruned again.
+//! 3. Edges get their way back, and nodes that then have too many neighbours are pruned again. Under the inner product the `m`
+//!    nodes of the largest products are neighbours as well.
 //! 4. What cannot be reached from the entries gets an edge from its nearest candidate that can, or from where a descent
 //!    toward it ends.
 //!
 //! Nothing depends on the order in which threads run, so the same rows give the same graph.
 
-use mnno_exact::{NO_NEIGHBOUR, Observer, Rows, Search, SearchError, Subset, Threads, Ties};
+use mnno_exact::{Metric, NO_NEIGHBOUR, Neighbours, Observer, Rows, Search, SearchError, Subset, Threads, Ties};
 use rayon::prelude::*;
 
 use crate::graph::{Graph, reach};
@@ -42,7 +43,8 @@ impl BuildOptions {
     /// most: candidates, edges and ways back, equal rows, codes, and the rows that a thread prunes.
     pub fn memory_beside(&self, n: usize, d: usize, threads: usize) -> u64 {
         let candidates = self.ef_construction.saturating_add(2 * OF_SUBSET);
-        let edges = self.m.saturating_mul(6).saturating_add(BACK);
+        // Edges and their ways back, and under the inner product the lists of largest products.
+        let edges = self.m.saturating_mul(8).saturating_add(BACK);
         let row =
             candidates.saturating_add(edges).saturating_mul(size_of::<Candidate>()).saturating_add(d + 160) as u64;
         let pruned = candidates.saturating_add(edges).saturating_mul(d.saturating_mul(4)) as u64;
@@ -59,6 +61,8 @@ const ENTRIES: usize = 512;
 const NODES_PER_ENTRY: usize = 64;
 /// Squared distances between candidates count so many times: 1.1 squared.
 const FACTOR: f64 = 1.21;
+/// One in so many nodes may lie more densely than rounding leaves apart.
+const DENSER: usize = 100;
 /// Ways back that are looked at for each node, nearest first.
 const BACK: usize = 96;
 
@@ -72,8 +76,8 @@ pub(crate) struct Builder<'a> {
     pub(crate) observer: &'a dyn Observer,
 }
 
-/// A graph, and how far apart the scores of a node's nearest and its farthest candidate are, the median over nodes: what a
-/// walk must be able to tell apart.
+/// A graph, and how far apart the scores of a node's nearest and its farthest candidate are, for one of the densest nodes: what
+/// a walk must be able to tell apart.
 pub(crate) struct Built {
     pub(crate) graph: Graph,
     pub(crate) spread: f64,
@@ -87,8 +91,8 @@ impl Builder<'_> {
         self.add_nearest(&space, None, self.options.ef_construction, &mut candidates)?;
         let mut spreads: Vec<f64> =
             candidates.iter().filter_map(|list| Some(space.score(list.last()?.0 - list.first()?.0))).collect();
-        let middle = spreads.len() / 2;
-        let spread = if spreads.is_empty() { 0.0 } else { *spreads.select_nth_unstable_by(middle, f64::total_cmp).1 };
+        let place = spreads.len() / DENSER;
+        let spread = if spreads.is_empty() { 0.0 } else { *spreads.select_nth_unstable_by(place, f64::total_cmp).1 };
 
         let mut order: Vec<u32> = (0..n as u32).collect();
         let random = Ties::Random { seed: self.options.seed, space: 0 };
@@ -102,7 +106,8 @@ impl Builder<'_> {
             self.add_nearest(&space, Some(&subset), OF_SUBSET, &mut candidates)?;
             size /= SUBSET;
         }
-        let graph = self.threads.run(|| self.graph(&space, &candidates, entries))??;
+        let products = self.largest_products()?;
+        let graph = self.threads.run(|| self.graph(&space, &candidates, entries, products.as_ref()))??;
         Ok(Built { graph, spread })
     }
 
@@ -139,7 +144,29 @@ impl Builder<'_> {
         Ok(())
     }
 
-    fn graph(&self, space: &Space<'_>, candidates: &[Vec<Candidate>], entries: Vec<u32>) -> Result<Graph, SearchError> {
+    /// Under the inner product, the nodes that have the largest products with each: often a few long rows, far away in the space
+    /// of distances.
+    fn largest_products(&self) -> Result<Option<Neighbours>, SearchError> {
+        if self.points.metric != Metric::InnerProduct {
+            return Ok(None);
+        }
+        let rows: Vec<u32> = (0..self.points.equal.groups()).map(|node| self.points.equal.first(node)).collect();
+        let quiet = Quiet(self.observer);
+        let search = Search::new(Metric::InnerProduct, self.options.m)
+            .kernels(self.points.kernels)
+            .threads(self.threads)
+            .memory(self.options.memory)
+            .observer(&quiet);
+        search.self_join(&Subset::new(self.points.base, &rows)).map(Some)
+    }
+
+    fn graph(
+        &self,
+        space: &Space<'_>,
+        candidates: &[Vec<Candidate>],
+        entries: Vec<u32>,
+        products: Option<&Neighbours>,
+    ) -> Result<Graph, SearchError> {
         let most = 2 * self.options.m;
         let forward: Vec<Vec<Candidate>> = candidates
             .par_iter()
@@ -166,6 +193,13 @@ impl Builder<'_> {
             Ok(list.into_iter().map(|(_, other)| other).collect())
         });
         let mut lists = lists.collect::<Result<Vec<Vec<u32>>, SearchError>>()?;
+        if let Some(products) = products {
+            for (node, list) in lists.iter_mut().enumerate() {
+                let largest = products.list(node).iter().filter(|&&other| other != NO_NEIGHBOUR);
+                let more: Vec<u32> = largest.copied().filter(|other| !list.contains(other)).collect();
+                list.extend(more);
+            }
+        }
         connect(space, candidates, &entries, &mut lists);
         Ok(Graph::new(&lists, entries))
     }

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use crate::build::{BuildOptions, Builder, Quiet, going_on};
 use crate::graph::Graph;
 use crate::points::{Codes, Coding, LONGEST, Points};
-use crate::walk::{Seen, Walk};
+use crate::walk::Walk;
 
 /// Queries between two words to the observer.
 const TOLD: u64 = 256;
@@ -233,26 +233,14 @@ impl Index {
         }
         let ef = self.ef(options);
         let codes = self.codes.as_ref().filter(|_| options.codes);
-        let near_codes = codes.and_then(|codes| codes.near(query, squared_norm, &mut worker.coding));
-        let walked_on_codes = near_codes.is_some();
-        let beam = match near_codes {
+        let beam = match codes.and_then(|codes| codes.near(query, squared_norm, &mut worker.coding)) {
             Some(mut near) => worker.walk.walk(&self.graph, &mut near, ef),
             None => worker.walk.walk(&self.graph, &mut points.near(query, squared_norm), ef),
         };
-        let mut best = TopK::new(options.k, self.metric, options.ties);
-        // Bytes rank roughly; canonical scores, but for their rounding to f32, as they are.
-        let spare = if walked_on_codes { options.k.saturating_add(20) } else { 4 };
-        let enough = options.k.saturating_add(2).saturating_add(spare);
+        // All that is in view, since bytes rank roughly and equal scores are ordered by row.
         worker.nodes.clear();
-        let mut rows = 0usize;
-        for &Seen { node, .. } in beam {
-            if rows >= enough {
-                break;
-            }
-            let of_node = self.equal.group(node as usize);
-            rows += of_node.iter().filter(|&&row| !options.exclude.excludes(i, row)).count();
-            worker.nodes.push(node);
-        }
+        worker.nodes.extend(beam.iter().map(|seen| seen.node));
+        let mut best = TopK::new(options.k, self.metric, options.ties);
         points.canonical(query, squared_norm, &worker.nodes, |node, score| {
             let rows = self.equal.group(node as usize).iter().filter(|&&row| !options.exclude.excludes(i, row));
             if !score.is_nan() {

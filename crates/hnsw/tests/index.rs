@@ -232,3 +232,60 @@ fn errors_name_rows_of_the_base() {
     let built = Index::build(&SliceRows::new(&rows, 2), Metric::Cosine, BuildOptions::default(), Threads::All, &());
     assert!(matches!(built, Err(SearchError::ZeroVector { row: 2, .. })), "{built:?}");
 }
+
+/// Rows of very different length, where the largest products are with a few of them.
+#[test]
+fn largest_products_are_found_among_rows_of_any_length() {
+    let (n, d, k) = (2000, 50, 10);
+    for sigma in [0.0, 0.3, 1.0, 3.0] {
+        let mut random = Random(10);
+        let mut rows = random.matrix(n, d);
+        for row in rows.chunks_mut(d) {
+            let length = (sigma * random.normal()).exp();
+            for x in row {
+                *x *= length;
+            }
+        }
+        let base = SliceRows::new(&rows, d);
+        let exact = Search::new(Metric::InnerProduct, k).self_join(&base).unwrap();
+        let found = build(&rows, d, Metric::InnerProduct).self_join(&base, &SearchOptions::new(k)).unwrap();
+        let recall = recall(&found.lists, &exact, 0..n);
+        assert!(recall > 0.95, "sigma {sigma}: {recall}");
+    }
+}
+
+/// A cluster so dense that bytes tell none of its rows apart, in data that bytes would do for otherwise.
+#[test]
+fn rows_of_a_dense_cluster_are_told_apart() {
+    let (n, d, k) = (2000, 40, 10);
+    for share in [20, 3] {
+        let mut random = Random(11);
+        let mut rows = random.matrix(n, d);
+        let (one, others) = rows.split_at_mut(d);
+        for row in others.chunks_mut(d).take(n / share) {
+            row.iter_mut().zip(&*one).for_each(|(x, centre)| *x = centre + 1e-4 * *x);
+        }
+        let base = SliceRows::new(&rows, d);
+        for metric in Metric::ALL {
+            let exact = Search::new(metric, k).self_join(&base).unwrap();
+            let found = build(&rows, d, metric).self_join(&base, &SearchOptions::new(k)).unwrap();
+            let recall = recall(&found.lists, &exact, 0..n / share);
+            assert!(recall > 0.95, "{metric}, one in {share}: {recall}");
+        }
+    }
+}
+
+#[test]
+fn equal_scores_in_view_are_ordered_by_row() {
+    let d = 4;
+    let mut random = Random(12);
+    let rows: Vec<f32> = (0..300 * d).map(|_| f32::from(random.normal() > 0.0)).chain([1.0; 4]).collect();
+    let base = SliceRows::new(&rows, d);
+    let query = SliceRows::new(&[0.0; 4], d);
+    let index = build(&rows, d, Metric::InnerProduct);
+    for asking in [&base, &query] {
+        let exact = Search::new(Metric::InnerProduct, 5).queries(&base, asking).unwrap();
+        let found = index.search(&base, asking, &SearchOptions { ef: 400, ..SearchOptions::new(5) }).unwrap();
+        assert_eq!(found.lists, exact);
+    }
+}

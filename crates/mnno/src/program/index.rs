@@ -259,7 +259,11 @@ fn search_text(report: &SearchReport) -> String {
 /// The index of a file, and the fingerprint of its base.
 fn read(path: &Path, budget: &mut Budget) -> Result<(Index, u128), Failure> {
     let failure = |e: &std::io::Error| Failure::new(code::CANNOT_OPEN, format!("{}: {}", path.display(), plain(e)));
-    let length = std::fs::metadata(path).map_err(|e| failure(&e))?.len();
+    let metadata = std::fs::metadata(path).map_err(|e| failure(&e))?;
+    if !metadata.is_file() {
+        return Err(Failure::new(code::CANNOT_OPEN, format!("{}: this is not a regular file", path.display())));
+    }
+    let length = metadata.len();
     // The file, and what is made of it.
     budget.take(length.saturating_mul(2), &path.display().to_string())?;
     let bytes = std::fs::read(path).map_err(|e| failure(&e))?;
@@ -287,5 +291,6 @@ fn one_matrix(
 }
 
 fn refuse_zero_rows(input: &Checked, metric: Metric) -> Result<(), Failure> {
-    without_zero_rows(&[input], vec![None], metric, ZeroRule::Error).map(|_| ())
+    let hint = "leave such rows out of the file, or build the index with --metric euclidean, which needs no direction";
+    without_zero_rows(&[input], vec![None], metric, ZeroRule::Error).map(|_| ()).map_err(|failure| failure.hint(hint))
 }
