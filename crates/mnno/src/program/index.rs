@@ -1,6 +1,5 @@
 //! `mnno index`: an approximate index of a file, built once and searched often.
 
-use std::io::BufWriter;
 use std::ops::Range;
 use std::path::Path;
 use std::time::Instant;
@@ -77,11 +76,7 @@ fn build(args: &IndexBuild, interruption: &Interruption) -> Result<(), Failure> 
     interruption.check()?;
     let mut file = AtomicFile::create(&args.output)?;
     let fingerprint = base.matrix.fingerprint().hash;
-    let written = {
-        let mut buffered = BufWriter::with_capacity(1 << 20, &mut file);
-        index.write(fingerprint, &mut buffered).and_then(|()| std::io::Write::flush(&mut buffered))
-    };
-    written.map_err(|e| WriteError::io(&args.output, e))?;
+    index.write(fingerprint, &mut file).map_err(|e| WriteError::io(&args.output, e))?;
     file.publish()?;
     let graph = index.graph();
     let report = BuildReport {
