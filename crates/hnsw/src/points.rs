@@ -95,9 +95,9 @@ pub(crate) struct Codes {
 }
 
 impl Codes {
-    /// The codes of all nodes, made on the current thread pool, of rows of at most [`LONGEST`] values; and by how much the rounding of one side puts a score off: the
-    /// mean over nodes of what is lost times the row's distance from the origin, over the root of d, as if what is lost had a
-    /// random direction.
+    /// The codes of all nodes, of rows of at most [`LONGEST`] values, made on the current thread pool; and by how much the rounding
+    /// of one side puts a score off: the mean over nodes of what is lost times the row's distance from the origin, over the
+    /// root of d, as if what is lost had a random direction.
     pub(crate) fn new(points: &Points<'_>) -> (Self, f64) {
         let (metric, kernels, d) = (points.metric, points.kernels, points.base.d());
         let n = points.equal.groups();

@@ -234,21 +234,14 @@ fn search_text(report: &SearchReport) -> String {
     text += &format!(
         "\n{}{self_rule}; {}, {} each, found with ef {}: approximate\n",
         report.metric,
-        if report.queries == 1 { "1 query".to_owned() } else { format!("{} queries", report.queries) },
+        report::queries(report.queries),
         counted(report.k, "neighbour"),
         report.ef
     );
     if report.finished_exactly > 0 {
         text += &format!("walks that met too few candidates, finished by exact search: {}\n", report.finished_exactly);
     }
-    if report.padded_places > 0 {
-        text +=
-            &format!("{} without a candidate: index -1 and the worst score.\n", counted(report.padded_places, "place"));
-    }
-    for output in &report.outputs {
-        text += &output.line();
-    }
-    text
+    text + &report::written(report.padded_places, &report.outputs)
 }
 
 /// The index of a file, and the fingerprint of its base.

@@ -236,7 +236,7 @@ fn text(report: &Report) -> String {
         "\n{}{self_rule}{label_rule}, {}; {}, {} each\n",
         c.metric,
         report::ties(&c.ties),
-        if report.queries == 1 { "1 query".to_owned() } else { format!("{} queries", report.queries) },
+        report::queries(report.queries),
         counted(report.k, "neighbour")
     );
     text += &format!("scores: {}\n", c.score);
@@ -249,12 +249,5 @@ fn text(report: &Report) -> String {
             counted(report.dropped_rows, "zero row")
         );
     }
-    if report.padded_places > 0 {
-        text +=
-            &format!("{} without a candidate: index -1 and the worst score.\n", counted(report.padded_places, "place"));
-    }
-    for output in &report.outputs {
-        text += &output.line();
-    }
-    text
+    text + &report::written(report.padded_places, &report.outputs)
 }

@@ -132,6 +132,23 @@ impl OutputReport {
     }
 }
 
+/// The end of a report on lists: places that no candidate fills, and the files written.
+pub(crate) fn written(padded_places: usize, outputs: &[OutputReport]) -> String {
+    let mut text = String::new();
+    if padded_places > 0 {
+        text += &format!("{} without a candidate: index -1 and the worst score.\n", counted(padded_places, "place"));
+    }
+    for output in outputs {
+        text += &output.line();
+    }
+    text
+}
+
+/// `1 query`, `9251 queries`.
+pub(crate) fn queries(count: usize) -> String {
+    if count == 1 { "1 query".to_owned() } else { format!("{count} queries") }
+}
+
 /// Lines of cells, each column as wide as its widest cell; the first column to the left, the others to the right.
 pub(crate) fn table(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
