@@ -46,6 +46,7 @@ pub use filter::{Filter, UnknownFilter};
 pub use metric::{Metric, UnknownMetric};
 pub use mnno_simd::{Kernels, Tier, UnavailableTier};
 pub use neighbours::{NO_NEIGHBOUR, Neighbours};
+pub use pages::Pages;
 pub use rows::{RowBlock, Rows, SliceRows, Subset};
 pub use search::{Observer, Search, Threads};
 pub use tiles::Tiles;

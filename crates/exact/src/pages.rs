@@ -13,7 +13,7 @@ const LARGE: usize = 2 << 20;
 /// A buffer that grows, for what is written and read by the megabyte: in large pages, where the system has them, its parts
 /// are found with fewer walks through page tables, and fresh memory comes in fewer steps.
 #[derive(Debug)]
-pub(crate) struct Pages<T> {
+pub struct Pages<T> {
     map: Option<MmapMut>,
     /// Where the first large page begins.
     start: usize,
@@ -28,8 +28,11 @@ impl<T> Default for Pages<T> {
 }
 
 impl<T: Pod> Pages<T> {
-    /// Makes it `len` long. What it holds then is anything.
-    pub(crate) fn resize(&mut self, len: usize) -> Result<(), SearchError> {
+    /// Makes it `len` long. What it holds then is anything, zeros at first.
+    ///
+    /// # Errors
+    /// [`SearchError::Allocation`] if the system has no such buffer.
+    pub fn resize(&mut self, len: usize) -> Result<(), SearchError> {
         let bytes = len.saturating_mul(size_of::<T>());
         if self.map.as_ref().is_none_or(|map| map.len() - self.start < bytes) {
             *self = Self::default();
@@ -47,12 +50,14 @@ impl<T: Pod> Pages<T> {
         Ok(())
     }
 
-    pub(crate) fn as_slice(&self) -> &[T] {
+    /// What it holds.
+    pub fn as_slice(&self) -> &[T] {
         let bytes = self.start..self.start + self.len * size_of::<T>();
         self.map.as_ref().map_or(&[], |map| bytemuck::cast_slice(&map[bytes]))
     }
 
-    pub(crate) fn as_mut_slice(&mut self) -> &mut [T] {
+    /// What it holds, to be written.
+    pub fn as_mut_slice(&mut self) -> &mut [T] {
         let bytes = self.start..self.start + self.len * size_of::<T>();
         self.map.as_mut().map_or(&mut [], |map| bytemuck::cast_slice_mut(&mut map[bytes]))
     }

@@ -19,11 +19,11 @@
 
 use std::io::{self, Write};
 
-use mnno_exact::{EqualRows, Kernels, Metric};
+use mnno_exact::{EqualRows, Metric};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
+use crate::codes::Codes;
 use crate::graph::Graph;
-use crate::points::Codes;
 use crate::search::Index;
 
 const MAGIC: &[u8; 8] = b"mnnoann\0";
@@ -35,17 +35,17 @@ const ENTRY: usize = 24;
 const SECTIONS: [&str; 9] = [
     "groups of equal rows",
     "squared norms",
+    "spread",
     "ends of neighbours",
     "neighbours",
     "entries",
     "words of codes",
-    "steps of codes",
-    "offsets of codes",
+    "terms of codes",
     "centre of codes",
 ];
 /// Bytes of the numbers in each.
-const WIDTHS: [u64; 9] = [4, 8, 8, 4, 4, 4, 4, 4, 8];
-const WITHOUT_CODES: usize = 5;
+const WIDTHS: [u64; 9] = [4, 8, 8, 8, 4, 4, 4, 8, 8];
+const WITHOUT_CODES: usize = 6;
 
 /// Numbers of a section.
 enum Section<'a> {
@@ -139,13 +139,14 @@ impl Index {
         let mut sections = vec![
             Section::Words(self.equal.of_rows()),
             Section::Doubles(&self.squared_norms),
+            Section::Doubles(std::slice::from_ref(&self.spread)),
             Section::Longs(ends),
             Section::Words(neighbours),
             Section::Words(entries),
         ];
         if let Some(codes) = &self.codes {
-            let of_codes = [Section::Words(&codes.words), Section::Floats(&codes.step), Section::Floats(&codes.offset)];
-            sections.extend(of_codes);
+            sections.push(Section::Words(codes.words()));
+            sections.push(Section::Floats(codes.terms.as_flattened()));
             sections.push(Section::Doubles(&codes.centre));
         }
         let mut table = Vec::new();
@@ -202,19 +203,25 @@ impl Index {
         if squared_norms.len() != nodes || squared_norms.iter().any(|norm| !norm.is_finite() || *norm < 0.0) {
             return Err(FileError::Invalid { what: "there is not a norm for each distinct row" });
         }
-        let graph = Graph::from_parts(u64s(sections[2]), u32s(sections[3]), u32s(sections[4]));
+        let &[spread] = f64s(sections[2]).as_slice() else {
+            return Err(FileError::Invalid { what: "there is not one spread of scores" });
+        };
+        if !(spread.is_finite() && spread >= 0.0) {
+            return Err(FileError::Invalid { what: "the spread of scores is no distance" });
+        }
+        let graph = Graph::from_parts(u64s(sections[3]), u32s(sections[4]), u32s(sections[5]));
         let graph = graph.filter(|graph| graph.n() == nodes);
         let graph = graph.ok_or(FileError::Invalid { what: "edges lead to rows that do not exist" })?;
         let d = usize::try_from(head.d).map_err(|_| FileError::Invalid { what: "there are too many columns" })?;
         let codes = match &sections[WITHOUT_CODES..] {
-            [words, step, offset, centre] => {
-                let parts = (u32s(words), f32s(step), f32s(offset), f64s(centre));
-                let codes = Codes::from_parts(parts, &squared_norms, d, head.metric, Kernels::detect());
+            [words, terms, centre] => {
+                let parts = (&*u32s(words), f32s(terms).as_chunks().0.to_vec(), f64s(centre));
+                let codes = Codes::from_parts(parts, &squared_norms, graph.entries(), d, head.metric);
                 Some(codes.ok_or(FileError::Invalid { what: "codes do not fit the rows" })?)
             }
             _ => None,
         };
-        Ok((Self { metric: head.metric, d, equal, graph, squared_norms, codes }, head))
+        Ok((Self { metric: head.metric, d, equal, graph, squared_norms, codes, spread }, head))
     }
 }
 

@@ -30,6 +30,7 @@
 #![forbid(unsafe_code)]
 
 mod build;
+mod codes;
 mod file;
 mod graph;
 mod points;

@@ -8,9 +8,10 @@ use mnno_exact::{
 use rayon::prelude::*;
 
 use crate::build::{BuildOptions, Builder, Quiet, going_on};
+use crate::codes::{Codes, Coding, LONGEST};
 use crate::graph::Graph;
-use crate::points::{Codes, Coding, LONGEST, Points};
-use crate::walk::Walk;
+use crate::points::Points;
+use crate::walk::{Near, Seen, Walk};
 
 /// Queries between two words to the observer.
 const TOLD: u64 = 256;
@@ -18,6 +19,10 @@ const TOLD: u64 = 256;
 const PER_TASK: usize = 16;
 /// Rounding may hide this share of what a walk must tell apart.
 const HIDDEN: f64 = 0.25;
+/// Nodes whose canonical scores are made at a time.
+const SCORED: usize = 4;
+/// Nodes whose rows are asked for before they are scored.
+const AHEAD: usize = 12;
 
 /// A graph over the rows of a base.
 ///
@@ -30,6 +35,8 @@ pub struct Index {
     pub(crate) graph: Graph,
     pub(crate) squared_norms: Vec<f64>,
     pub(crate) codes: Option<Codes>,
+    /// How far apart the scores of a node's nearest and its farthest candidate are, as products, for one of the densest nodes.
+    pub(crate) spread: f64,
 }
 
 /// How an index is searched.
@@ -104,14 +111,14 @@ impl Index {
         let number = |node: usize| equal.first(node) as usize;
         let built = Builder { points, options, threads, observer }.build().map_err(|e| e.renumbered(number, true))?;
         let codes = if base.d() <= LONGEST {
-            let (codes, noise) = threads.run(|| Codes::new(&points))?;
+            let (codes, noise) = threads.run(|| Codes::new(&points, built.graph.entries()))??;
             // Either side of a score is rounded.
             let hidden = std::f64::consts::SQRT_2 * noise;
             (hidden <= HIDDEN * built.spread).then_some(codes)
         } else {
             None
         };
-        Ok(Self { metric, d: base.d(), graph: built.graph, squared_norms, codes, equal })
+        Ok(Self { metric, d: base.d(), graph: built.graph, squared_norms, codes, equal, spread: built.spread })
     }
 
     /// Whether `base` has the shape and the norms, bit for bit, of the base that the index was built from; looks at every
@@ -187,6 +194,7 @@ impl Index {
         let kernels = Kernels::detect();
         let points =
             Points { base, equal: &self.equal, metric: self.metric, kernels, squared_norms: &self.squared_norms };
+        let rough = points.are_rough_enough(self.spread, HIDDEN);
         let done = AtomicU64::new(0);
         let total = queries.n() as u64;
         let mut best: Vec<TopK> = options.threads.run(|| {
@@ -197,7 +205,7 @@ impl Index {
                         options.observer.progress(done, total);
                     }
                     going_on(options.observer)?;
-                    self.list(&points, queries, i, options, worker)
+                    self.list(&points, rough, queries, i, options, worker)
                 });
             walked.collect::<Result<Vec<TopK>, SearchError>>()
         })??;
@@ -217,12 +225,14 @@ impl Index {
     fn list(
         &self,
         points: &Points<'_>,
+        rough: bool,
         queries: &dyn Rows,
         i: usize,
         options: &SearchOptions<'_>,
         worker: &mut Worker,
     ) -> Result<TopK, SearchError> {
-        let query = queries.row(i, &mut worker.row);
+        let Worker { walk, coding, row, nodes } = worker;
+        let query = queries.row(i, row);
         let squared_norm = points.kernels.dot(query, query);
         if let Some(column) = query.iter().position(|value| !value.is_finite()) {
             let value = query[column];
@@ -232,22 +242,16 @@ impl Index {
             return Err(SearchError::ZeroVector { side: mnno_exact::Side::Queries, row: i });
         }
         let ef = self.ef(options);
+        let query = Query { points, row: query, squared_norm, number: i, options };
         let codes = self.codes.as_ref().filter(|_| options.codes);
-        let beam = match codes.and_then(|codes| codes.near(query, squared_norm, &mut worker.coding)) {
-            Some(mut near) => worker.walk.walk(&self.graph, &mut near, ef),
-            None => worker.walk.walk(&self.graph, &mut points.near(query, squared_norm), ef),
-        };
-        // All that is in view, since bytes rank roughly and equal scores are ordered by row.
-        worker.nodes.clear();
-        worker.nodes.extend(beam.iter().map(|seen| seen.node));
-        let mut best = TopK::new(options.k, self.metric, options.ties);
-        points.canonical(query, squared_norm, &worker.nodes, |node, score| {
-            let rows = self.equal.group(node as usize).iter().filter(|&&row| !options.exclude.excludes(i, row));
-            if !score.is_nan() {
-                rows.for_each(|&row| best.offer(row, score));
-            }
-        });
-        Ok(best)
+        if let Some(mut near) = codes.and_then(|codes| codes.near(query.row, squared_norm, coding)) {
+            return Ok(query.best_of(walk.walk(&self.graph, &mut near, ef), &near, nodes));
+        }
+        if let Some(mut near) = points.near(query.row, squared_norm).filter(|_| rough) {
+            return Ok(query.best_of(walk.walk(&self.graph, &mut near, ef), &near, nodes));
+        }
+        let mut near = points.near_exactly(query.row, squared_norm);
+        Ok(query.best_of(walk.walk(&self.graph, &mut near, ef), &near, nodes))
     }
 
     /// The lists of the queries `short`, searched exactly.
@@ -287,6 +291,43 @@ impl Index {
             .memory(options.memory)
             .observer(&quiet);
         search.best(base, &Subset::new(queries, short))
+    }
+}
+
+/// A query that is walked for.
+struct Query<'a> {
+    points: &'a Points<'a>,
+    row: &'a [f32],
+    squared_norm: f64,
+    number: usize,
+    options: &'a SearchOptions<'a>,
+}
+
+impl Query<'_> {
+    /// The best of the nodes in view by canonical scores. None is made for a node that rounding cannot have hidden among the
+    /// best, unless all nodes are in view.
+    fn best_of(&self, beam: &[Seen], near: &impl Near, nodes: &mut Vec<u32>) -> TopK {
+        let Self { points, options, .. } = *self;
+        let mut best = TopK::new(options.k, points.metric, options.ties);
+        let all = beam.len() == points.equal.groups();
+        beam.iter().take(AHEAD).for_each(|seen| points.prefetch(seen.node()));
+        for (i, four) in beam.chunks(SCORED).enumerate() {
+            beam.iter().skip(i * SCORED + AHEAD).take(SCORED).for_each(|seen| points.prefetch(seen.node()));
+            let last = best.threshold().filter(|_| !all).map(|last| near.without_rounding(last));
+            let matters = |seen: &&Seen| last.is_none_or(|last| f64::from(seen.score()) + near.margin(**seen) >= last);
+            nodes.clear();
+            nodes.extend(four.iter().filter(matters).map(|seen| seen.node()));
+            points.canonical(self.row, self.squared_norm, nodes, |node, score| {
+                if !score.is_nan() {
+                    points.for_each_row(node, |row| {
+                        if !options.exclude.excludes(self.number, row) {
+                            best.offer(row, score);
+                        }
+                    });
+                }
+            });
+        }
+        best
     }
 }
 

@@ -2,21 +2,61 @@
 
 use crate::Graph;
 
+/// Entries that a walk goes on from, unless it keeps every node in view.
+const STARTS: usize = 8;
+
 /// Scores of one query with nodes; larger is nearer.
 pub(crate) trait Near {
     /// Asks for what the score of a node is made of.
     fn prefetch(&self, node: u32);
 
     /// Writes the score of each node to `scores`, which is cleared first.
-    fn scores(&mut self, nodes: &[u32], scores: &mut Vec<f64>);
+    fn scores(&mut self, nodes: &[u32], scores: &mut Vec<f32>);
+
+    /// Likewise of the graph's entries.
+    fn scores_of_entries(&mut self, entries: &[u32], scores: &mut Vec<f32>) {
+        self.scores(entries, scores);
+    }
+
+    /// What the score of a node with this canonical score would be without rounding.
+    fn without_rounding(&self, canonical: f64) -> f64;
+
+    /// What rounding may take off the score of a node.
+    fn margin(&self, seen: Seen) -> f64;
 }
 
-/// A node that was seen.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Seen {
-    pub(crate) score: f64,
-    pub(crate) node: u32,
-    left: bool,
+/// A node that was seen, in one number: the nearer, the smaller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Seen(u64);
+
+impl Seen {
+    /// Above the node and whether it was left.
+    const SCORE: u32 = 33;
+
+    /// Of the score, all but its lowest bit.
+    fn new(node: u32, score: f32) -> Self {
+        let bits = if score.is_nan() { f32::MAX } else { (-score).clamp(f32::MIN, f32::MAX) }.to_bits();
+        // Numbers, turned so that they are ordered as their bits are.
+        let ordered = if bits >> 31 == 1 { !bits } else { bits | 1 << 31 };
+        Self(u64::from(ordered >> 1) << Self::SCORE | u64::from(node) << 1)
+    }
+
+    pub(crate) fn node(self) -> u32 {
+        (self.0 >> 1) as u32
+    }
+
+    pub(crate) fn score(self) -> f32 {
+        let ordered = ((self.0 >> Self::SCORE) << 1) as u32;
+        -f32::from_bits(if ordered >> 31 == 1 { ordered & !(1 << 31) } else { !ordered })
+    }
+
+    fn is_left(self) -> bool {
+        self.0 & 1 == 1
+    }
+
+    fn left(self) -> Self {
+        Self(self.0 | 1)
+    }
 }
 
 /// What walks on one thread work with.
@@ -24,62 +64,102 @@ pub(crate) struct Seen {
 pub(crate) struct Walk {
     /// A bit for each node.
     visited: Vec<u64>,
+    /// Nodes whose bits are set.
+    set: Vec<u32>,
     /// The nearest nodes seen, nearest first.
     beam: Vec<Seen>,
     fresh: Vec<u32>,
-    scores: Vec<f64>,
+    scores: Vec<f32>,
 }
 
 impl Walk {
     /// Nodes near the query, nearest first: at most `ef`.
     pub(crate) fn walk(&mut self, graph: &Graph, near: &mut impl Near, ef: usize) -> &[Seen] {
-        self.visited.clear();
+        for node in self.set.drain(..) {
+            self.visited[node as usize / 64] = 0;
+        }
         self.visited.resize(graph.n().div_ceil(64), 0);
-        self.beam.clear();
-        self.visit(graph.entries(), near);
-        self.keep(ef);
+        self.start(graph, near, ef);
         let mut next = 0;
-        while let Some(seen) = self.beam.get_mut(next) {
-            if seen.left {
-                next += 1;
-                continue;
+        while let Some(ahead) = self.beam[next..].iter().position(|seen| !seen.is_left()) {
+            next += ahead;
+            let seen = &mut self.beam[next];
+            *seen = seen.left();
+            let node = seen.node();
+            self.fresh.clear();
+            for &other in graph.neighbours(node) {
+                let (word, bit) = (&mut self.visited[other as usize / 64], 1 << (other % 64));
+                if *word & bit == 0 {
+                    *word |= bit;
+                    near.prefetch(other);
+                    self.fresh.push(other);
+                }
             }
-            seen.left = true;
-            let node = seen.node;
-            self.visit(graph.neighbours(node), near);
+            self.set.extend_from_slice(&self.fresh);
+            // Most often the next.
+            if let Some(seen) = self.beam[next..].iter().find(|seen| !seen.is_left()) {
+                graph.prefetch(seen.node());
+            }
+            near.scores(&self.fresh, &mut self.scores);
             next = next.min(self.keep(ef));
         }
         &self.beam
     }
 
-    /// Scores those of `nodes` that were not visited yet.
-    fn visit(&mut self, nodes: &[u32], near: &mut impl Near) {
-        self.fresh.clear();
-        for &node in nodes {
-            let (word, bit) = (&mut self.visited[node as usize / 64], 1 << (node % 64));
-            if *word & bit == 0 {
-                *word |= bit;
-                near.prefetch(node);
-                self.fresh.push(node);
-            }
+    /// The nearest entries become the beam.
+    fn start(&mut self, graph: &Graph, near: &mut impl Near, ef: usize) {
+        near.scores_of_entries(graph.entries(), &mut self.scores);
+        self.beam.clear();
+        self.beam.extend(graph.entries().iter().zip(&self.scores).map(|(&node, &score)| Seen::new(node, score)));
+        // Not every node can be reached from each entry.
+        let starts = if ef < graph.n() { STARTS.min(ef) } else { ef };
+        if self.beam.len() > starts {
+            self.beam.select_nth_unstable(starts);
+            self.beam.truncate(starts);
         }
-        near.scores(&self.fresh, &mut self.scores);
+        self.beam.sort_unstable();
+        for seen in &self.beam {
+            self.visited[seen.node() as usize / 64] |= 1 << (seen.node() % 64);
+            self.set.push(seen.node());
+        }
     }
 
     /// Keeps the nodes just scored that are among the `ef` nearest; the first place in the beam that changed.
     fn keep(&mut self, ef: usize) -> usize {
         let mut first = usize::MAX;
         for (&node, &score) in self.fresh.iter().zip(&self.scores) {
-            if self.beam.len() >= ef && self.beam.last().is_none_or(|last| score <= last.score) {
+            let seen = Seen::new(node, score);
+            let full = self.beam.len() >= ef;
+            if full && self.beam.last().is_none_or(|&last| seen > last) {
                 continue;
             }
-            let place = self.beam.partition_point(|seen| seen.score >= score);
-            if self.beam.len() >= ef {
+            let place = self.beam.partition_point(|&other| other < seen);
+            if full {
                 self.beam.pop();
             }
-            self.beam.insert(place, Seen { score, node, left: false });
+            self.beam.insert(place, seen);
             first = first.min(place);
         }
         first
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nodes_are_ordered_by_score_and_then_by_number() {
+        let scores = [f32::INFINITY, 3e38, 1.5, 1e-40, 0.0, -1e-40, -2.0, -3e38, f32::NEG_INFINITY];
+        let near = |x: f32, y: f32| (x - y).abs() <= 3e-7 * y.abs() + 1e-44;
+        let mut seen: Vec<Seen> = scores.iter().map(|&score| Seen::new(u32::MAX, score)).collect();
+        assert!(seen.is_sorted());
+        for (seen, score) in seen.iter().zip(scores) {
+            assert_eq!(seen.node(), u32::MAX);
+            assert!(near(seen.score(), score.clamp(f32::MIN, f32::MAX)), "{} {score}", seen.score());
+        }
+        assert!([f32::NAN, -f32::NAN].iter().all(|&nan| Seen::new(7, nan) == Seen::new(7, f32::NEG_INFINITY)));
+        seen = vec![Seen::new(3, 1.0), Seen::new(4, 1.0).left(), Seen::new(5, 1.0)];
+        assert!(seen.is_sorted() && seen[1].is_left() && !seen[2].is_left());
     }
 }

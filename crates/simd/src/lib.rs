@@ -10,7 +10,7 @@
 //!   a `Kernels` calls without asking again.
 //!
 //! What is bound by arithmetic is written in the instructions of each tier, by pulp's safe wrappers of the intrinsics, or in
-//! `product/` by intrinsics and assembly; with `cpu.rs` and `prefetch.rs` the only unsafe code of the engine. The rest is plain loops over fixed-size
+//! `product/` and `bytes/` by intrinsics and assembly; with `cpu.rs` and `prefetch.rs` the only unsafe code of the engine. The rest is plain loops over fixed-size
 //! arrays, compiled for each tier by pulp.
 // A kernel is compiled for a tier only where it is inlined into that tier's entry.
 #![allow(clippy::inline_always)]
@@ -22,10 +22,12 @@ mod lanes;
 mod prefetch;
 mod product;
 mod quantise;
+mod rough;
 mod scan;
 mod tier;
 mod tile;
 
+pub use bytes::Line;
 use lanes::{Plain, Term};
 pub use prefetch::prefetch;
 pub use product::{Operand, Products};

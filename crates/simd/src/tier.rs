@@ -129,7 +129,9 @@ impl Kernels {
                 V4::try_new().filter(|_| is_x86_feature_detected!("avx512vnni")).map(Backend::Avx512Vnni)
             }
             #[cfg(target_arch = "x86_64")]
-            Tier::Amx => V4::try_new().filter(|_| crate::cpu::has_amx()).map(Backend::Amx),
+            Tier::Amx => V4::try_new()
+                .filter(|_| is_x86_feature_detected!("avx512vnni") && crate::cpu::has_amx())
+                .map(Backend::Amx),
             #[cfg(not(target_arch = "x86_64"))]
             _ => None,
         };

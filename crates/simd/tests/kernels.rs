@@ -1,6 +1,6 @@
 //! Every tier gives the bits of the definition, at every length and alignment.
 
-use mnno_simd::{Kernels, Tier, UnavailableTier};
+use mnno_simd::{Kernels, Line, Tier, UnavailableTier};
 
 /// Values of mixed size and sign from a linear congruence; `salt` tells sequences apart.
 fn values(n: usize, salt: u64) -> Vec<f32> {
@@ -93,19 +93,67 @@ fn rows_of_different_length_are_refused() {
     Kernels::detect().dot_many(&[1.0, 2.0], [&[1.0, 2.0], &[1.0]]);
 }
 
+/// Rows of `width` lines, of bytes that stand 128 too high; the bytes that they stand for.
+fn rows_of_bytes(n: usize, width: usize, byte: impl Fn(u64) -> i8) -> (Vec<Line>, Vec<Vec<i8>>) {
+    let rows: Vec<Vec<i8>> =
+        (0..n).map(|i| (0..64 * width).map(|j| byte((i * 64 * width + j) as u64)).collect()).collect();
+    let lines = |row: &Vec<i8>, add: u8| -> Vec<Line> {
+        let bytes: Vec<u8> = row.iter().map(|&b| (b as u8).wrapping_add(add)).collect();
+        bytes.chunks(64).map(|c| Line(bytemuck::cast::<[u8; 64], _>(c.try_into().unwrap()))).collect()
+    };
+    (rows.iter().flat_map(|row| lines(row, 128)).collect(), rows)
+}
+
 #[test]
-fn products_of_bytes_are_exact_at_every_length_and_alignment() {
-    let bytes = |salt: u64| -> Vec<i8> { values(300, salt).iter().map(|v| v.to_bits() as i8).collect() };
-    let (x, y, mut z) = (bytes(1), bytes(2), bytes(3));
-    z.fill(-128);
-    let dot = |a: &[i8], b: &[i8]| a.iter().zip(b).map(|(&a, &b)| i32::from(a) * i32::from(b)).sum::<i32>();
-    for kernels in Kernels::available() {
-        for d in 0..=131 {
-            for start in 0..16 {
-                let [a, b, c] = [&x, &y, &z].map(|v| &v[start..start + d]);
-                let expected = [dot(a, b), dot(a, c), dot(a, a)];
-                assert_eq!(kernels.dot_bytes(a, [b, c, a]), expected, "{}, d {d}, start {start}", kernels.tier());
-                assert_eq!(kernels.dot_bytes(c, [c]), [dot(c, c)], "{}, d {d}", kernels.tier());
+fn products_of_bytes_are_exact_at_every_width_and_number_of_rows() {
+    let random = values(20_000, 1);
+    let bytes: [&dyn Fn(u64) -> i8; 3] = [&|i| random[i as usize].to_bits() as i8, &|_| -128, &|_| 127];
+    for (width, byte) in (0..=5).flat_map(|width| bytes.map(|byte| (width, byte))) {
+        let (lines, rows) = rows_of_bytes(9, width, byte);
+        for (asking, x) in rows.iter().enumerate() {
+            // As asked: signed bytes as they are.
+            let query: Vec<Line> = lines[asking * width..(asking + 1) * width]
+                .iter()
+                .map(|line| Line(line.0.map(|word| word ^ 0x8080_8080)))
+                .collect();
+            let dot = |y: &Vec<i8>| x.iter().zip(y).map(|(&a, &b)| i32::from(a) * i32::from(b)).sum::<i32>();
+            for kernels in Kernels::available() {
+                for ids in [&[][..], &[3], &[8, 0], &[1, 1, 7], &[0, 1, 2, 3], &[8, 7, 6, 5, 4, 3, 2, 1, 0]] {
+                    let expected: Vec<i32> = ids.iter().map(|&id| dot(&rows[id as usize])).collect();
+                    let mut got = vec![7];
+                    kernels.dot_bytes(&query, &lines, ids, &mut got);
+                    assert_eq!(got, expected, "{}, width {width}, rows {ids:?}", kernels.tier());
+                }
+            }
+        }
+    }
+}
+
+#[test]
+#[should_panic(expected = "out of range")]
+fn rows_of_bytes_that_are_not_there_are_refused() {
+    Kernels::detect().dot_bytes(&[Line::ZERO], &[Line::ZERO; 3], &[3], &mut Vec::new());
+}
+
+#[test]
+fn rough_scores_are_near_and_the_same_on_every_tier() {
+    let (x, y) = (values(400, 1), values(400, 2));
+    for d in 0..=150 {
+        for start in 0..16 {
+            let x = &x[start..start + d];
+            let rows = [0, 1, 2, 3].map(|r| &y[start + r..start + r + d]);
+            let portable = Kernels::with_tier(Tier::Portable).unwrap();
+            let products = portable.dot_rough(x, rows);
+            let distances = portable.squared_euclidean_rough(x, rows);
+            for r in 0..4 {
+                let magnitude: f64 = x.iter().zip(rows[r]).map(|(&a, &b)| f64::from(a * b).abs()).sum();
+                assert!((f64::from(products[r]) - dot(x, rows[r])).abs() <= 1e-6 * magnitude);
+                let exact = portable.squared_euclidean(x, rows[r]);
+                assert!((f64::from(distances[r]) - exact).abs() <= 1e-6 * exact);
+            }
+            for kernels in Kernels::available() {
+                assert_eq!(kernels.dot_rough(x, rows), products, "{}, d {d}", kernels.tier());
+                assert_eq!(kernels.squared_euclidean_rough(x, rows), distances, "{}, d {d}", kernels.tier());
             }
         }
     }
