@@ -28,6 +28,17 @@ impl<T> Default for Pages<T> {
 }
 
 impl<T: Pod> Pages<T> {
+    /// A buffer that holds `values`.
+    ///
+    /// # Errors
+    /// [`SearchError::Allocation`] if the system has no such buffer.
+    pub fn of(values: &[T]) -> Result<Self, SearchError> {
+        let mut pages = Self::default();
+        pages.resize(values.len())?;
+        pages.as_mut_slice().copy_from_slice(values);
+        Ok(pages)
+    }
+
     /// Makes it `len` long. What it holds then is anything, zeros at first.
     ///
     /// # Errors
@@ -60,6 +71,12 @@ impl<T: Pod> Pages<T> {
     pub fn as_mut_slice(&mut self) -> &mut [T] {
         let bytes = self.start..self.start + self.len * size_of::<T>();
         self.map.as_mut().map_or(&mut [], |map| bytemuck::cast_slice_mut(&mut map[bytes]))
+    }
+}
+
+impl<T: Pod + PartialEq> PartialEq for Pages<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_slice() == other.as_slice()
     }
 }
 

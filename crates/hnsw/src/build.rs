@@ -201,7 +201,7 @@ impl Builder<'_> {
             }
         }
         connect(space, candidates, &entries, &mut lists);
-        Ok(Graph::new(&lists, entries))
+        Graph::new(&lists, entries)
     }
 }
 

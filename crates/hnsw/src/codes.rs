@@ -22,11 +22,11 @@ const MARGIN: f64 = 4.0;
 pub(crate) struct Codes {
     /// Lines per row.
     width: usize,
+    /// Row by row: its bytes, and in its last two words what a byte is worth and what is added to a product. Where those lie a
+    /// query has zeros, so that they do not matter to products.
     lines: Pages<Line>,
-    /// Per node: what a byte is worth, and what is added to a product.
-    pub(crate) terms: Vec<[f32; 2]>,
     pub(crate) centre: Vec<f64>,
-    /// Lines and terms of the graph's entries, in their order.
+    /// Lines of the graph's entries, in their order.
     entries: Vec<Line>,
     numbers: Vec<u32>,
     frame: Scale,
@@ -74,9 +74,9 @@ impl Scale {
     }
 }
 
-/// Lines of a row of `d` bytes.
+/// Lines of a row of `d` bytes and two numbers.
 fn width(d: usize) -> usize {
-    d.div_ceil(4 * TILE)
+    (d + 8).div_ceil(4 * TILE)
 }
 
 /// Buffers for making codes.
@@ -121,46 +121,50 @@ impl Codes {
         let width = width(d);
         let mut lines = Pages::default();
         lines.resize(n * width)?;
-        let mut terms = vec![[0.0; 2]; n];
-        let nodes = lines.as_mut_slice().par_chunks_mut(width.max(1)).zip(&mut terms).enumerate();
-        let noise = nodes.map_init(Coding::default, |coding, (node, (lines, term))| {
+        let nodes = lines.as_mut_slice().par_chunks_mut(width).enumerate();
+        let noise = nodes.map_init(Coding::default, |coding, (node, lines)| {
             let mut row = std::mem::take(&mut coding.row);
             let coded = frame.code(points.row(node as u32, &mut row), points.squared_norms[node], &centre, coding);
             coding.row = row;
             for (line, coded) in lines.iter_mut().zip(&coding.lines) {
                 *line = Line(coded.0.map(|word| word ^ SIGNS));
             }
-            *term = [coded.step, coded.offset];
+            let [.., step, offset] = &mut lines[width - 1].0;
+            (*step, *offset) = (coded.step.to_bits(), coded.offset.to_bits());
             coded.residual * coded.norm
         });
         let noise: Vec<f64> = noise.collect();
         let noise = noise.iter().sum::<f64>() / (n.max(1) as f64) / (d.max(1) as f64).sqrt() / frame.squared();
-        let codes = Self { width, lines, terms, centre, entries: Vec::new(), numbers: Vec::new(), frame };
+        let codes = Self { width, lines, centre, entries: Vec::new(), numbers: Vec::new(), frame };
         Ok((codes.started(entries), noise))
     }
 
-    /// Codes of rows of `d` values with these squared norms, for a graph with these entries: their words, terms and centre.
-    /// None if the lengths or numbers do not fit, or there is no memory for them.
+    /// Codes of rows of `d` values with these squared norms, for a graph with these entries: their words and centre. None if the
+    /// lengths or numbers do not fit.
+    ///
+    /// # Errors
+    /// [`SearchError::Allocation`]
     pub(crate) fn from_parts(
-        (words, terms, centre): (&[u32], Vec<[f32; 2]>, Vec<f64>),
+        (words, centre): (&[u32], Vec<f64>),
         squared_norms: &[f64],
         entries: &[u32],
         d: usize,
         metric: Metric,
-    ) -> Option<Self> {
+    ) -> Result<Option<Self>, SearchError> {
         let (n, width) = (squared_norms.len(), width(d));
-        let fits = n.checked_mul(TILE * width) == Some(words.len()) && terms.len() == n && centre.len() == d;
-        let finite = terms.as_flattened().iter().all(|v| v.is_finite()) && centre.iter().all(|c| c.is_finite());
-        if !fits || !finite {
-            return None;
+        let finite = words.chunks_exact(TILE * width).all(|row| terms(row).into_iter().all(f32::is_finite))
+            && centre.iter().all(|c| c.is_finite());
+        if n.checked_mul(TILE * width) != Some(words.len()) || centre.len() != d || !finite {
+            return Ok(None);
         }
         let mut lines: Pages<Line> = Pages::default();
-        lines.resize(n * width).ok()?;
+        lines.resize(n * width)?;
         for (line, words) in lines.as_mut_slice().iter_mut().zip(words.as_chunks().0) {
             *line = Line(*words);
         }
         let frame = Scale { metric, kernels: Kernels::detect(), power: unit(squared_norms) };
-        Some(Self { width, lines, terms, centre, entries: Vec::new(), numbers: Vec::new(), frame }.started(entries))
+        let codes = Self { width, lines, centre, entries: Vec::new(), numbers: Vec::new(), frame };
+        Ok(Some(codes.started(entries)))
     }
 
     /// With the lines of the entries side by side.
@@ -178,7 +182,7 @@ impl Codes {
     /// Bytes of memory.
     pub(crate) fn bytes(&self) -> usize {
         let lines = self.lines.as_slice().len() + self.entries.len();
-        lines * size_of::<Line>() + 8 * self.terms.len() + 8 * self.centre.len() + 4 * self.numbers.len()
+        lines * size_of::<Line>() + 8 * self.centre.len() + 4 * self.numbers.len()
     }
 
     /// The query's scores with the codes; none if it is so much longer than the rows that it has no code.
@@ -190,7 +194,15 @@ impl Codes {
     ) -> Option<NearCodes<'s>> {
         let Coded { step, shift, norm, residual, .. } = self.frame.code(query, squared_norm, &self.centre, coding);
         let Coding { lines, products, .. } = coding;
-        residual.is_finite().then(|| NearCodes { codes: self, lines, products, step, shift, norm })
+        residual.is_finite().then(|| NearCodes {
+            codes: self,
+            rows: self.lines.as_slice(),
+            lines,
+            products,
+            step,
+            shift,
+            norm,
+        })
     }
 
     fn row(&self, node: u32) -> &[Line] {
@@ -202,6 +214,7 @@ impl Codes {
 /// Scores with codes: products of scaled rows up to what is constant for a query, or half the negative squared distance.
 pub(crate) struct NearCodes<'a> {
     codes: &'a Codes,
+    rows: &'a [Line],
     lines: &'a [Line],
     products: &'a mut Vec<i32>,
     step: f32,
@@ -211,29 +224,44 @@ pub(crate) struct NearCodes<'a> {
     norm: f64,
 }
 
+/// What a byte of a row is worth, and what is added to its products.
+#[inline]
+fn terms(row: &[u32]) -> [f32; 2] {
+    let [.., step, offset] = row else { return [0.0; 2] };
+    [f32::from_bits(*step), f32::from_bits(*offset)]
+}
+
 impl NearCodes<'_> {
-    fn score(&self, node: u32, product: i32) -> f32 {
-        let [step, offset] = self.codes.terms[node as usize];
-        product as f32 * (self.step * step) + offset
+    fn row(&self, node: u32) -> &[Line] {
+        let begin = node as usize * self.lines.len();
+        &self.rows[begin..begin + self.lines.len()]
+    }
+
+    /// The scores of rows, of which `rows` holds all.
+    fn scores_among(&mut self, rows: &[Line], ids: &[u32], scores: &mut Vec<f32>) {
+        self.codes.frame.kernels.dot_bytes(self.lines, rows, ids, self.products);
+        let (step, width) = (self.step, self.lines.len());
+        let score = |(&id, &product): (&u32, &i32)| {
+            let [of_row, offset] = terms(&rows[id as usize * width + width - 1].0);
+            product as f32 * (step * of_row) + offset
+        };
+        scores.clear();
+        scores.extend(ids.iter().zip(&*self.products).map(score));
     }
 }
 
 impl Near for NearCodes<'_> {
     fn prefetch(&self, node: u32) {
-        mnno_simd::prefetch(self.codes.row(node));
-        mnno_simd::prefetch(&self.codes.terms[node as usize..=node as usize]);
+        mnno_simd::prefetch(self.row(node));
     }
 
     fn scores(&mut self, nodes: &[u32], scores: &mut Vec<f32>) {
-        self.codes.frame.kernels.dot_bytes(self.lines, self.codes.lines.as_slice(), nodes, self.products);
-        scores.clear();
-        scores.extend(nodes.iter().zip(&*self.products).map(|(&node, &product)| self.score(node, product)));
+        self.scores_among(self.rows, nodes, scores);
     }
 
-    fn scores_of_entries(&mut self, entries: &[u32], scores: &mut Vec<f32>) {
-        self.codes.frame.kernels.dot_bytes(self.lines, &self.codes.entries, &self.codes.numbers, self.products);
-        scores.clear();
-        scores.extend(entries.iter().zip(&*self.products).map(|(&node, &product)| self.score(node, product)));
+    fn scores_of_entries(&mut self, _: &[u32], scores: &mut Vec<f32>) {
+        let Codes { entries, numbers, .. } = self.codes;
+        self.scores_among(entries, numbers, scores);
     }
 
     fn without_rounding(&self, canonical: f64) -> f64 {
@@ -248,7 +276,7 @@ impl Near for NearCodes<'_> {
     fn margin(&self, seen: Seen) -> f64 {
         // A rounded value is off by a step over the root of 12 in the mean square, and either side is rounded; rows are about as
         // many steps long as the query.
-        let [step, _] = self.codes.terms[seen.node() as usize];
+        let [step, _] = terms(&self.row(seen.node())[self.lines.len() - 1].0);
         MARGIN * (2.0f64 / 12.0).sqrt() * f64::from(step) * self.norm
     }
 }

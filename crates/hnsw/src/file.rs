@@ -32,26 +32,24 @@ const HEAD: usize = 80;
 const ENTRY: usize = 24;
 
 /// The sections, in the order of the file; those of codes are there or not, all of them.
-const SECTIONS: [&str; 9] = [
+const SECTIONS: [&str; 8] = [
     "groups of equal rows",
     "squared norms",
     "spread",
     "ends of neighbours",
     "neighbours",
     "entries",
-    "words of codes",
-    "terms of codes",
+    "codes",
     "centre of codes",
 ];
 /// Bytes of the numbers in each.
-const WIDTHS: [u64; 9] = [4, 8, 8, 8, 4, 4, 4, 8, 8];
+const WIDTHS: [u64; 8] = [4, 8, 8, 8, 4, 4, 4, 8];
 const WITHOUT_CODES: usize = 6;
 
 /// Numbers of a section.
 enum Section<'a> {
     Words(&'a [u32]),
     Longs(&'a [u64]),
-    Floats(&'a [f32]),
     Doubles(&'a [f64]),
 }
 
@@ -61,7 +59,6 @@ impl Section<'_> {
         match self {
             Self::Words(values) => in_parts(values, told, |v| v.to_le_bytes()),
             Self::Longs(values) => in_parts(values, told, |v| v.to_le_bytes()),
-            Self::Floats(values) => in_parts(values, told, |v| v.to_le_bytes()),
             Self::Doubles(values) => in_parts(values, told, |v| v.to_le_bytes()),
         }
     }
@@ -108,6 +105,9 @@ pub enum FileError {
         /// What is damaged.
         section: &'static str,
     },
+    /// There is no memory for what it holds.
+    #[error("there is no memory for what the index holds")]
+    Memory,
     /// The numbers contradict each other.
     #[error("the index is damaged: {what}")]
     Invalid {
@@ -146,7 +146,6 @@ impl Index {
         ];
         if let Some(codes) = &self.codes {
             sections.push(Section::Words(codes.words()));
-            sections.push(Section::Floats(codes.terms.as_flattened()));
             sections.push(Section::Doubles(&codes.centre));
         }
         let mut table = Vec::new();
@@ -209,14 +208,16 @@ impl Index {
         if !(spread.is_finite() && spread >= 0.0) {
             return Err(FileError::Invalid { what: "the spread of scores is no distance" });
         }
-        let graph = Graph::from_parts(u64s(sections[3]), u32s(sections[4]), u32s(sections[5]));
+        let no_memory = |_| FileError::Memory;
+        let graph = Graph::from_parts(&u64s(sections[3]), &u32s(sections[4]), u32s(sections[5])).map_err(no_memory)?;
         let graph = graph.filter(|graph| graph.n() == nodes);
         let graph = graph.ok_or(FileError::Invalid { what: "edges lead to rows that do not exist" })?;
         let d = usize::try_from(head.d).map_err(|_| FileError::Invalid { what: "there are too many columns" })?;
         let codes = match &sections[WITHOUT_CODES..] {
-            [words, terms, centre] => {
-                let parts = (&*u32s(words), f32s(terms).as_chunks().0.to_vec(), f64s(centre));
-                let codes = Codes::from_parts(parts, &squared_norms, graph.entries(), d, head.metric);
+            [words, centre] => {
+                let parts = (&*u32s(words), f64s(centre));
+                let codes =
+                    Codes::from_parts(parts, &squared_norms, graph.entries(), d, head.metric).map_err(no_memory)?;
                 Some(codes.ok_or(FileError::Invalid { what: "codes do not fit the rows" })?)
             }
             _ => None,
@@ -307,10 +308,6 @@ fn u32s(bytes: &[u8]) -> Vec<u32> {
 
 fn u64s(bytes: &[u8]) -> Vec<u64> {
     bytes.as_chunks().0.iter().map(|&word| u64::from_le_bytes(word)).collect()
-}
-
-fn f32s(bytes: &[u8]) -> Vec<f32> {
-    bytes.as_chunks().0.iter().map(|&word| f32::from_le_bytes(word)).collect()
 }
 
 fn f64s(bytes: &[u8]) -> Vec<f64> {

@@ -1,49 +1,57 @@
 //! The graph: who is whose neighbour, and where a walk begins.
 
+use mnno_exact::{Pages, SearchError};
+
 /// A directed graph over the nodes `0..n`, in flat arrays, and the nodes where walks begin.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq)]
 pub struct Graph {
     /// Where the neighbours of each node end.
-    ends: Vec<u64>,
-    neighbours: Vec<u32>,
+    ends: Pages<u64>,
+    neighbours: Pages<u32>,
     entries: Vec<u32>,
 }
 
 impl Graph {
     /// The graph of these lists.
     ///
+    /// # Errors
+    /// [`SearchError::Allocation`]
+    ///
     /// # Panics
     /// If a neighbour or an entry is no node.
-    pub(crate) fn new(lists: &[Vec<u32>], entries: Vec<u32>) -> Self {
-        let n = lists.len() as u32;
-        assert!(lists.iter().flatten().chain(&entries).all(|&node| node < n), "an edge leads to no node");
-        let neighbours = lists.concat();
+    pub(crate) fn new(lists: &[Vec<u32>], entries: Vec<u32>) -> Result<Self, SearchError> {
         let ends = lists.iter().scan(0, |end, list| {
             *end += list.len() as u64;
             Some(*end)
         });
-        Self { ends: ends.collect(), neighbours, entries }
+        let graph = Self::from_parts(&ends.collect::<Vec<u64>>(), &lists.concat(), entries)?;
+        Ok(graph.expect("edges lead to nodes"))
     }
 
     /// The graph of these arrays: where the neighbours of each node end, all neighbours, and entries. None unless every edge
     /// and entry is a node, each node ends after the one before, and there is an entry if there are nodes.
-    pub(crate) fn from_parts(ends: Vec<u64>, neighbours: Vec<u32>, entries: Vec<u32>) -> Option<Self> {
-        let n = u32::try_from(ends.len()).ok()?;
-        let fits = ends.is_sorted()
+    ///
+    /// # Errors
+    /// [`SearchError::Allocation`]
+    pub(crate) fn from_parts(ends: &[u64], neighbours: &[u32], entries: Vec<u32>) -> Result<Option<Self>, SearchError> {
+        let fits = u32::try_from(ends.len()).is_ok_and(|n| neighbours.iter().chain(&entries).all(|&node| node < n))
+            && ends.is_sorted()
             && ends.last().copied().unwrap_or(0) == neighbours.len() as u64
-            && neighbours.iter().chain(&entries).all(|&node| node < n)
             && entries.is_empty() == ends.is_empty();
-        fits.then_some(Self { ends, neighbours, entries })
+        if !fits {
+            return Ok(None);
+        }
+        Ok(Some(Self { ends: Pages::of(ends)?, neighbours: Pages::of(neighbours)?, entries }))
     }
 
     /// What [`Graph::from_parts`] takes.
     pub(crate) fn parts(&self) -> (&[u64], &[u32], &[u32]) {
-        (&self.ends, &self.neighbours, &self.entries)
+        (self.ends.as_slice(), self.neighbours.as_slice(), &self.entries)
     }
 
     /// Number of nodes.
     pub fn n(&self) -> usize {
-        self.ends.len()
+        self.ends.as_slice().len()
     }
 
     /// The neighbours of a node.
@@ -51,14 +59,12 @@ impl Graph {
     /// # Panics
     /// If `node` is not below [`Graph::n`].
     pub fn neighbours(&self, node: u32) -> &[u32] {
-        let node = node as usize;
-        let begin = if node == 0 { 0 } else { self.ends[node - 1] };
-        &self.neighbours[begin as usize..self.ends[node] as usize]
+        self.edges_of_nodes().of(node)
     }
 
-    /// Asks for the neighbours of a node.
-    pub(crate) fn prefetch(&self, node: u32) {
-        mnno_simd::prefetch(self.neighbours(node));
+    /// The neighbours of each node, found quickly.
+    pub(crate) fn edges_of_nodes(&self) -> Edges<'_> {
+        Edges { ends: self.ends.as_slice(), neighbours: self.neighbours.as_slice() }
     }
 
     /// The nodes where walks begin; none only if there are no nodes.
@@ -68,12 +74,29 @@ impl Graph {
 
     /// Number of edges.
     pub fn edges(&self) -> usize {
-        self.neighbours.len()
+        self.neighbours.as_slice().len()
     }
 
     /// Bytes of memory that the graph takes.
     pub fn bytes(&self) -> usize {
-        8 * self.ends.len() + 4 * (self.neighbours.len() + self.entries.len())
+        8 * self.ends.as_slice().len() + 4 * (self.neighbours.as_slice().len() + self.entries.len())
+    }
+}
+
+/// The arrays of a graph.
+#[derive(Clone, Copy)]
+pub(crate) struct Edges<'a> {
+    ends: &'a [u64],
+    neighbours: &'a [u32],
+}
+
+impl<'a> Edges<'a> {
+    /// The neighbours of a node.
+    #[inline]
+    pub(crate) fn of(self, node: u32) -> &'a [u32] {
+        let node = node as usize;
+        let begin = if node == 0 { 0 } else { self.ends[node - 1] };
+        &self.neighbours[begin as usize..self.ends[node] as usize]
     }
 }
 

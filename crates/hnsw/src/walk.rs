@@ -80,6 +80,7 @@ impl Walk {
         }
         self.visited.resize(graph.n().div_ceil(64), 0);
         self.start(graph, near, ef);
+        let edges = graph.edges_of_nodes();
         let mut next = 0;
         while let Some(ahead) = self.beam[next..].iter().position(|seen| !seen.is_left()) {
             next += ahead;
@@ -87,7 +88,7 @@ impl Walk {
             *seen = seen.left();
             let node = seen.node();
             self.fresh.clear();
-            for &other in graph.neighbours(node) {
+            for &other in edges.of(node) {
                 let (word, bit) = (&mut self.visited[other as usize / 64], 1 << (other % 64));
                 if *word & bit == 0 {
                     *word |= bit;
@@ -98,7 +99,7 @@ impl Walk {
             self.set.extend_from_slice(&self.fresh);
             // Most often the next.
             if let Some(seen) = self.beam[next..].iter().find(|seen| !seen.is_left()) {
-                graph.prefetch(seen.node());
+                mnno_simd::prefetch(edges.of(seen.node()));
             }
             near.scores(&self.fresh, &mut self.scores);
             next = next.min(self.keep(ef));
@@ -129,15 +130,16 @@ impl Walk {
         let mut first = usize::MAX;
         for (&node, &score) in self.fresh.iter().zip(&self.scores) {
             let seen = Seen::new(node, score);
-            let full = self.beam.len() >= ef;
-            if full && self.beam.last().is_none_or(|&last| seen > last) {
+            if self.beam.len() < ef {
+                self.beam.push(seen);
+            } else if let Some(last) = self.beam.last_mut().filter(|last| seen < **last) {
+                *last = seen;
+            } else {
                 continue;
             }
-            let place = self.beam.partition_point(|&other| other < seen);
-            if full {
-                self.beam.pop();
-            }
-            self.beam.insert(place, seen);
+            let (last, others) = self.beam.split_last().expect("just put there");
+            let place = others.partition_point(|other| other < last);
+            self.beam[place..].rotate_right(1);
             first = first.min(place);
         }
         first
