@@ -31,20 +31,22 @@ const VERSION: u32 = 1;
 const HEAD: usize = 80;
 const ENTRY: usize = 24;
 
-/// The sections, in the order of the file; those of codes are there or not, all of them.
-const SECTIONS: [&str; 8] = [
+/// The sections, in the order of the file; the last ones, of codes, may be missing.
+const SECTIONS: [&str; 9] = [
     "groups of equal rows",
     "squared norms",
     "spread",
     "ends of neighbours",
     "neighbours",
     "entries",
-    "codes",
     "centre of codes",
+    "codes of entries",
+    "codes of nodes",
 ];
 /// Bytes of the numbers in each.
-const WIDTHS: [u64; 8] = [4, 8, 8, 8, 4, 4, 4, 8];
+const WIDTHS: [u64; 9] = [4, 8, 8, 8, 4, 4, 8, 4, 4];
 const WITHOUT_CODES: usize = 6;
+const WITHOUT_CODES_OF_NODES: usize = 8;
 
 /// Numbers of a section.
 enum Section<'a> {
@@ -145,8 +147,9 @@ impl Index {
             Section::Words(entries),
         ];
         if let Some(codes) = &self.codes {
-            sections.push(Section::Words(codes.words()));
-            sections.push(Section::Doubles(&codes.centre));
+            let (centre, of_entries, of_nodes) = codes.parts();
+            sections.extend([Section::Doubles(centre), Section::Words(of_entries)]);
+            sections.extend(of_nodes.map(Section::Words));
         }
         let mut table = Vec::new();
         for (kind, section) in sections.iter().enumerate() {
@@ -214,10 +217,11 @@ impl Index {
         let graph = graph.ok_or(FileError::Invalid { what: "edges lead to rows that do not exist" })?;
         let d = usize::try_from(head.d).map_err(|_| FileError::Invalid { what: "there are too many columns" })?;
         let codes = match &sections[WITHOUT_CODES..] {
-            [words, centre] => {
-                let parts = (&*u32s(words), f64s(centre));
-                let codes =
-                    Codes::from_parts(parts, &squared_norms, graph.entries(), d, head.metric).map_err(no_memory)?;
+            [centre, of_entries, rest @ ..] => {
+                let of_nodes = rest.first().map(|words| u32s(words));
+                let parts = (f64s(centre), &*u32s(of_entries), of_nodes.as_deref());
+                let codes = Codes::from_parts(parts, &squared_norms, graph.entries().len(), head.metric);
+                let codes = codes.map_err(no_memory)?.filter(|_| sections[WITHOUT_CODES].len() / 8 == d);
                 Some(codes.ok_or(FileError::Invalid { what: "codes do not fit the rows" })?)
             }
             _ => None,
@@ -251,7 +255,7 @@ fn head(bytes: &[u8]) -> Result<Head, FileError> {
 /// The sections, their lengths and checksums checked.
 fn sections(bytes: &[u8]) -> Result<Vec<&[u8]>, FileError> {
     let count = u64_at(bytes, 48);
-    if count != WITHOUT_CODES as u64 && count != SECTIONS.len() as u64 {
+    if ![WITHOUT_CODES, WITHOUT_CODES_OF_NODES, SECTIONS.len()].contains(&(count as usize)) {
         return Err(FileError::Invalid { what: "it has another number of sections" });
     }
     let names = &SECTIONS[..count as usize];

@@ -19,6 +19,8 @@ const TOLD: u64 = 256;
 const PER_TASK: usize = 16;
 /// Rounding may hide this share of what a walk must tell apart.
 const HIDDEN: f64 = 0.25;
+/// Entries that a walk begins at.
+const STARTS: usize = 8;
 /// Nodes whose canonical scores are made at a time.
 const SCORED: usize = 4;
 /// Nodes whose rows are asked for before they are scored.
@@ -111,10 +113,7 @@ impl Index {
         let number = |node: usize| equal.first(node) as usize;
         let built = Builder { points, options, threads, observer }.build().map_err(|e| e.renumbered(number, true))?;
         let codes = if base.d() <= LONGEST {
-            let (codes, noise) = threads.run(|| Codes::new(&points, built.graph.entries()))??;
-            // Either side of a score is rounded.
-            let hidden = std::f64::consts::SQRT_2 * noise;
-            (hidden <= HIDDEN * built.spread).then_some(codes)
+            Some(threads.run(|| Codes::new(&points, built.graph.entries(), HIDDEN * built.spread))??)
         } else {
             None
         };
@@ -150,7 +149,7 @@ impl Index {
 
     /// Whether there are rows in bytes for walks to look at.
     pub fn codes(&self) -> bool {
-        self.codes.is_some()
+        self.codes.as_ref().is_some_and(Codes::are_of_nodes)
     }
 
     /// Bytes of memory that the index takes, without the rows.
@@ -231,7 +230,7 @@ impl Index {
         options: &SearchOptions<'_>,
         worker: &mut Worker,
     ) -> Result<TopK, SearchError> {
-        let Worker { walk, coding, row, nodes } = worker;
+        let Worker { walk, coding, row, starts, nodes } = worker;
         let query = queries.row(i, row);
         let squared_norm = points.kernels.dot(query, query);
         if let Some(column) = query.iter().position(|value| !value.is_finite()) {
@@ -243,15 +242,25 @@ impl Index {
         }
         let ef = self.ef(options);
         let query = Query { points, row: query, squared_norm, number: i, options };
-        let codes = self.codes.as_ref().filter(|_| options.codes);
-        if let Some(mut near) = codes.and_then(|codes| codes.near(query.row, squared_norm, coding)) {
-            return Ok(query.best_of(walk.walk(&self.graph, &mut near, ef), &near, nodes));
+        let graph = &self.graph;
+        let coded = self.codes.as_ref().and_then(|codes| Some((codes, codes.code(query.row, squared_norm, coding)?)));
+        let starts = match coded {
+            // Not every node can be reached from each entry: a walk that keeps all in view begins at all.
+            Some((codes, coded)) if ef < graph.n() => {
+                codes.nearest_entries(coded, graph.entries(), STARTS.min(ef), coding, starts);
+                &*starts
+            }
+            _ => graph.entries(),
+        };
+        let coded = coded.filter(|_| options.codes);
+        if let Some(mut near) = coded.and_then(|(codes, coded)| codes.near(coded, coding)) {
+            return Ok(query.best_of(walk.walk(graph, starts, &mut near, ef), &near, nodes));
         }
         if let Some(mut near) = points.near(query.row, squared_norm).filter(|_| rough) {
-            return Ok(query.best_of(walk.walk(&self.graph, &mut near, ef), &near, nodes));
+            return Ok(query.best_of(walk.walk(graph, starts, &mut near, ef), &near, nodes));
         }
         let mut near = points.near_exactly(query.row, squared_norm);
-        Ok(query.best_of(walk.walk(&self.graph, &mut near, ef), &near, nodes))
+        Ok(query.best_of(walk.walk(graph, starts, &mut near, ef), &near, nodes))
     }
 
     /// The lists of the queries `short`, searched exactly.
@@ -337,5 +346,6 @@ struct Worker {
     walk: Walk,
     coding: Coding,
     row: Vec<f32>,
+    starts: Vec<u32>,
     nodes: Vec<u32>,
 }

@@ -2,9 +2,6 @@
 
 use crate::Graph;
 
-/// Entries that a walk goes on from, unless it keeps every node in view.
-const STARTS: usize = 8;
-
 /// Scores of one query with nodes; larger is nearer.
 pub(crate) trait Near {
     /// Asks for what the score of a node is made of.
@@ -12,11 +9,6 @@ pub(crate) trait Near {
 
     /// Writes the score of each node to `scores`, which is cleared first.
     fn scores(&mut self, nodes: &[u32], scores: &mut Vec<f32>);
-
-    /// Likewise of the graph's entries.
-    fn scores_of_entries(&mut self, entries: &[u32], scores: &mut Vec<f32>) {
-        self.scores(entries, scores);
-    }
 
     /// What the score of a node with this canonical score would be without rounding.
     fn without_rounding(&self, canonical: f64) -> f64;
@@ -34,7 +26,7 @@ impl Seen {
     const SCORE: u32 = 33;
 
     /// Of the score, all but its lowest bit.
-    fn new(node: u32, score: f32) -> Self {
+    pub(crate) fn new(node: u32, score: f32) -> Self {
         let bits = if score.is_nan() { f32::MAX } else { (-score).clamp(f32::MIN, f32::MAX) }.to_bits();
         // Numbers, turned so that they are ordered as their bits are.
         let ordered = if bits >> 31 == 1 { !bits } else { bits | 1 << 31 };
@@ -57,6 +49,19 @@ impl Seen {
     fn left(self) -> Self {
         Self(self.0 | 1)
     }
+
+    /// Puts this in its place among the nearest `most`, which are sorted, if it is one of them; that place.
+    pub(crate) fn keep(self, nearest: &mut Vec<Self>, most: usize) -> Option<usize> {
+        if nearest.len() < most {
+            nearest.push(self);
+        } else {
+            *nearest.last_mut().filter(|last| self < **last)? = self;
+        }
+        let (last, others) = nearest.split_last()?;
+        let place = others.partition_point(|other| other < last);
+        nearest[place..].rotate_right(1);
+        Some(place)
+    }
 }
 
 /// What walks on one thread work with.
@@ -73,13 +78,16 @@ pub(crate) struct Walk {
 }
 
 impl Walk {
-    /// Nodes near the query, nearest first: at most `ef`.
-    pub(crate) fn walk(&mut self, graph: &Graph, near: &mut impl Near, ef: usize) -> &[Seen] {
+    /// Nodes near the query, nearest first: at most `ef`. The walk begins at the nodes `starts`.
+    pub(crate) fn walk(&mut self, graph: &Graph, starts: &[u32], near: &mut impl Near, ef: usize) -> &[Seen] {
         for node in self.set.drain(..) {
             self.visited[node as usize / 64] = 0;
         }
         self.visited.resize(graph.n().div_ceil(64), 0);
-        self.start(graph, near, ef);
+        self.beam.clear();
+        self.look_at(starts, near);
+        near.scores(&self.fresh, &mut self.scores);
+        self.keep(ef);
         let edges = graph.edges_of_nodes();
         let mut next = 0;
         while let Some(ahead) = self.beam[next..].iter().position(|seen| !seen.is_left()) {
@@ -87,16 +95,7 @@ impl Walk {
             let seen = &mut self.beam[next];
             *seen = seen.left();
             let node = seen.node();
-            self.fresh.clear();
-            for &other in edges.of(node) {
-                let (word, bit) = (&mut self.visited[other as usize / 64], 1 << (other % 64));
-                if *word & bit == 0 {
-                    *word |= bit;
-                    near.prefetch(other);
-                    self.fresh.push(other);
-                }
-            }
-            self.set.extend_from_slice(&self.fresh);
+            self.look_at(edges.of(node), near);
             // Most often the next.
             if let Some(seen) = self.beam[next..].iter().find(|seen| !seen.is_left()) {
                 mnno_simd::prefetch(edges.of(seen.node()));
@@ -107,40 +106,27 @@ impl Walk {
         &self.beam
     }
 
-    /// The nearest entries become the beam.
-    fn start(&mut self, graph: &Graph, near: &mut impl Near, ef: usize) {
-        near.scores_of_entries(graph.entries(), &mut self.scores);
-        self.beam.clear();
-        self.beam.extend(graph.entries().iter().zip(&self.scores).map(|(&node, &score)| Seen::new(node, score)));
-        // Not every node can be reached from each entry.
-        let starts = if ef < graph.n() { STARTS.min(ef) } else { ef };
-        if self.beam.len() > starts {
-            self.beam.select_nth_unstable(starts);
-            self.beam.truncate(starts);
+    /// Those of `nodes` that were not seen yet are the fresh ones.
+    fn look_at(&mut self, nodes: &[u32], near: &impl Near) {
+        self.fresh.clear();
+        for &node in nodes {
+            let (word, bit) = (&mut self.visited[node as usize / 64], 1 << (node % 64));
+            if *word & bit == 0 {
+                *word |= bit;
+                near.prefetch(node);
+                self.fresh.push(node);
+            }
         }
-        self.beam.sort_unstable();
-        for seen in &self.beam {
-            self.visited[seen.node() as usize / 64] |= 1 << (seen.node() % 64);
-            self.set.push(seen.node());
-        }
+        self.set.extend_from_slice(&self.fresh);
     }
 
     /// Keeps the nodes just scored that are among the `ef` nearest; the first place in the beam that changed.
     fn keep(&mut self, ef: usize) -> usize {
         let mut first = usize::MAX;
         for (&node, &score) in self.fresh.iter().zip(&self.scores) {
-            let seen = Seen::new(node, score);
-            if self.beam.len() < ef {
-                self.beam.push(seen);
-            } else if let Some(last) = self.beam.last_mut().filter(|last| seen < **last) {
-                *last = seen;
-            } else {
-                continue;
+            if let Some(place) = Seen::new(node, score).keep(&mut self.beam, ef) {
+                first = first.min(place);
             }
-            let (last, others) = self.beam.split_last().expect("just put there");
-            let place = others.partition_point(|other| other < last);
-            self.beam[place..].rotate_right(1);
-            first = first.min(place);
         }
         first
     }
