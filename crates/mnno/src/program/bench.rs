@@ -16,7 +16,7 @@ use mnno::store::output::AtomicFile;
 use mnno::{Exclude, Kernels, Metric, Neighbours, Rows, Search, Subset};
 use rayon::ThreadPool;
 
-use super::args::{Bench, IndexKind};
+use super::args::{Bench, IndexKind, Input};
 use super::budget::Budget;
 use super::failure::{Failure, code};
 use super::inputs::{self, Checked};
@@ -24,7 +24,7 @@ use super::progress::Interruption;
 use super::report::{InputReport, counted, note, print, print_json};
 use super::searcher;
 use cache::Cache;
-use measure::Bench as Measurement;
+use measure::Measurement;
 use report::Report;
 
 /// Rows of the base that ask, at most.
@@ -86,9 +86,8 @@ pub(crate) fn run(args: &Bench, interruption: &Interruption) -> Result<(), Failu
     let kernels = Kernels::from_environment().map_err(|e| Failure::usage(format!("MNNO_SIMD: {e}")))?;
     let threads = searcher::start_threads(args.threads)?;
     let mut budget = Budget::new(args.input.memory);
-    let mut open = |file: &String, rows, input: &super::args::Input| {
-        inputs::one_matrix(file, rows, input, &mut budget, &threads, interruption)
-    };
+    let mut open =
+        |file: &String, rows, input: &Input| inputs::one_matrix(file, rows, input, &mut budget, &threads, interruption);
     let base = open(&args.base, args.input.rows.clone(), &args.input)?;
     // --rows is about the base.
     let queries = args.queries.as_ref().map(|file| open(file, None, &args.input)).transpose()?;

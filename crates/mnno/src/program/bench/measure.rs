@@ -1,22 +1,22 @@
 //! What each index finds, and how fast.
 
+use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 
 use mnno::hnsw::{BuildOptions, Found, Index, SearchOptions};
-use mnno::{Neighbours, Search, SearchError, Threads, measures};
+use mnno::{Neighbours, Observer, Search, SearchError, Threads, measures};
 use rayon::ThreadPool;
 
 use super::cache::Cache;
 use super::report::{BaseRows, ResultReport};
 use super::{Asking, Setting, truth};
-use crate::program::args::{self, IndexKind, TraversalRule, spelled};
+use crate::program::args::{Bench, IndexKind, TraversalRule, spelled};
 use crate::program::budget::Budget;
 use crate::program::failure::Failure;
 use crate::program::inputs;
 use crate::program::progress::Progress;
 use crate::program::report::note;
 use crate::program::searcher;
-use mnno::Observer;
 
 /// Passes over the queries are repeated until so much time is measured.
 const MEASURED: Duration = Duration::from_millis(500);
@@ -24,8 +24,8 @@ const MEASURED: Duration = Duration::from_millis(500);
 const TYPICAL: f64 = 0.9;
 
 /// All that is measured of a file.
-pub(super) struct Bench<'a> {
-    args: &'a args::Bench,
+pub(super) struct Measurement<'a> {
+    args: &'a Bench,
     setting: &'a Setting<'a>,
     asking: &'a Asking<'a>,
     exact: &'a Neighbours,
@@ -35,9 +35,9 @@ pub(super) struct Bench<'a> {
     one: Option<ThreadPool>,
 }
 
-impl<'a> Bench<'a> {
+impl<'a> Measurement<'a> {
     pub(super) fn new(
-        args: &'a args::Bench,
+        args: &'a Bench,
         setting: &'a Setting<'a>,
         asking: &'a Asking<'a>,
         exact: &'a Neighbours,
@@ -45,7 +45,7 @@ impl<'a> Bench<'a> {
         budget: &'a Budget,
     ) -> Result<Self, Failure> {
         let several = setting.threads.current_num_threads() > 1;
-        let one = several.then(|| searcher::start_threads(std::num::NonZeroUsize::new(1))).transpose()?;
+        let one = several.then(|| searcher::start_threads(NonZeroUsize::new(1))).transpose()?;
         Ok(Self { args, setting, asking, exact, cache, budget, one })
     }
 

@@ -28,7 +28,7 @@ const COLOURS: [RGBColor; 6] = [
     RGBColor(86, 180, 233),
 ];
 /// Recalls that are named on the axis.
-const NAMED: [f64; 9] = [0.0, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 1.0];
+const NAMED: [f64; 11] = [0.0, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.999, 1.0];
 /// The last part of the way to recall 1.
 const LAST: f64 = 1e-3;
 

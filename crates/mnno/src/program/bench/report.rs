@@ -82,8 +82,7 @@ impl BaseRows {
         shifted.then(|| {
             format!(
                 "the queries are distributed otherwise than the base: with ef {ef} their recall is {queries_recall:.4}, but that of \
-                 {} as queries is {recall:.4}. Choose ef by queries such as these, never by rows of the base",
-                counted(*rows, "row of the base").replace("row of the bases", "rows of the base")
+                 {rows} rows of the base as queries is {recall:.4}. Choose ef by queries such as these, never by rows of the base"
             )
         })
     }
