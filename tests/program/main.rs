@@ -1,6 +1,7 @@
 //! The program from outside: what it prints, writes and refuses.
 
 mod bad_input;
+mod bench;
 #[cfg(target_os = "linux")]
 mod budget;
 mod cases;

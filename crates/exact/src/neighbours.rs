@@ -65,6 +65,23 @@ impl Neighbours {
         Self::from_parts(metric, n, k, indices, scores, next)
     }
 
+    /// The lists of some of the queries, in the order in which they are named.
+    ///
+    /// # Panics
+    /// If a query is not below [`Neighbours::n`].
+    #[must_use]
+    pub fn of_queries(&self, queries: &[u32]) -> Self {
+        let queries = || queries.iter().map(|&query| query as usize);
+        Self {
+            metric: self.metric,
+            n: queries().len(),
+            k: self.k,
+            indices: queries().flat_map(|i| self.list(i)).copied().collect(),
+            scores: queries().flat_map(|i| self.list_scores(i)).copied().collect(),
+            next: queries().map(|i| self.next[i]).collect(),
+        }
+    }
+
     /// Bytes of memory that `n` lists of `k` places take.
     pub fn memory(n: usize, k: usize) -> u64 {
         (k as u64).saturating_mul(12).saturating_add(8).saturating_mul(n as u64)

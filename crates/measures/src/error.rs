@@ -4,12 +4,12 @@
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MeasureError {
-    /// The two spaces have different numbers of rows.
+    /// The two sets have different numbers of lists.
     #[error("one space has {a} rows, the other {b}: lists are compared row by row")]
     Rows {
-        /// Rows of the first space.
+        /// Lists of the first set.
         a: usize,
-        /// Rows of the second space.
+        /// Lists of the second set.
         b: usize,
     },
     /// The lists have different lengths.

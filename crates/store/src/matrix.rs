@@ -279,6 +279,27 @@ impl Matrix {
         })
     }
 
+    /// The value at (`row`, `column`) if it is a whole number that is known for certain: integers as the file has them, other types
+    /// where they tell neighbouring whole numbers apart.
+    ///
+    /// # Panics
+    /// If there is no such row or column.
+    pub fn whole_number(&self, row: usize, column: usize) -> Option<i64> {
+        assert!(row < self.n && column < self.d(), "({row}, {column}) of {} x {}", self.n, self.d());
+        let (part, i) = self.locate(row);
+        let (value, apart) = match &part.array.storage {
+            Storage::Scattered(_) => (Raw::Float(self.row(row, &mut Vec::new())[column].into()), 24),
+            Storage::InFile | Storage::Unpacked(_) | Storage::Parsed(_) => {
+                (part.raw(i, column), if part.layout.element == ElementType::F64 { 53 } else { 24 })
+            }
+        };
+        match value {
+            Raw::Signed(v) => Some(v),
+            Raw::Unsigned(v) => v.try_into().ok(),
+            Raw::Float(v) => (v.fract() == 0.0 && v.abs() < f64::from(apart).exp2()).then_some(v as i64),
+        }
+    }
+
     /// Checks that the files are still those that were opened; to be asked before a result is published.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! `compare --ann`: lists from an index, and what the exact lists of a sample of rows say about them.
 
 use mnno::hnsw::{BuildOptions, Index, SearchOptions};
-use mnno::{Exclude, Neighbours, Observer, Rows, Search, SearchError, Subset, Threads};
+use mnno::{Exclude, Neighbours, Observer, Rows, Search, SearchError, Subset, Threads, measures};
 use serde::Serialize;
 
 /// Rows whose exact lists are looked at.
@@ -58,17 +58,10 @@ pub(crate) fn lists(
 }
 
 impl Sample {
-    /// The share of the exact neighbours that `lists` hold; equal scores count.
+    /// The share of the exact neighbours that `lists` hold.
     fn recall(&self, lists: &Neighbours) -> f64 {
-        let metric = self.exact.metric();
-        let (mut found, mut places) = (0, 0);
-        for (i, &row) in self.rows.iter().enumerate() {
-            let Some(&last) = self.exact.list_scores(i).last() else { continue };
-            let scores = lists.list_scores(row as usize).iter();
-            found += scores.filter(|&&score| metric.goodness(score) >= metric.goodness(last)).count();
-            places += self.exact.k();
-        }
-        if places == 0 { 1.0 } else { found as f64 / places as f64 }
+        let found = lists.of_queries(&self.rows);
+        measures::recall(&found, &self.exact).expect("as many lists, of one length").value()
     }
 }
 

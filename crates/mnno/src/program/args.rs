@@ -1,16 +1,20 @@
 //! The command line. Every flag is defined here, once.
 #![allow(clippy::doc_markdown)] // these comments are the help text, where backticks would show
 
+mod bench;
+mod values;
+
 use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::path::PathBuf;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::TypedValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use mnno::Metric;
 use mnno::store::{Format, Io};
 
-use super::budget::LEAST;
+pub(crate) use bench::{Bench, IndexKind, TraversalRule};
+use values::{format_names, parse_rows, parse_size, parse_threads};
 
 /// Do two sets of vectors describe the same neighbourhoods?
 ///
@@ -40,6 +44,8 @@ pub(crate) enum Command {
     /// Build an index of a file, and find approximate neighbours with it
     #[command(subcommand)]
     Index(IndexCommand),
+    /// Measure recall and queries per second of exact and approximate search on a file
+    Bench(Bench),
 }
 
 #[derive(Debug, Args)]
@@ -255,7 +261,7 @@ pub(crate) struct SearchArgs {
 }
 
 /// How files are read.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct Input {
     /// Use only rows A up to, not including, B (from 0) of every file; row A is then number 0 of lists
     #[arg(long, value_name = "A..B", value_parser = parse_rows)]
@@ -269,6 +275,13 @@ pub(crate) struct Input {
     /// Most memory for everything that is not a mapped file, such as 512M or 4G; at least 64M
     #[arg(long, default_value = "4G", value_name = "SIZE", value_parser = parse_size)]
     pub(crate) memory: u64,
+}
+
+impl Input {
+    /// As for files whose format is found by looking.
+    pub(crate) fn without_format(&self) -> Self {
+        Self { format: None, ..self.clone() }
+    }
 }
 
 /// What tells which rows of several files belong together.
@@ -347,43 +360,6 @@ pub(crate) fn spelled(value: &impl ValueEnum) -> String {
     value.to_possible_value().map_or_else(String::new, |v| v.get_name().to_owned())
 }
 
-fn parse_rows(text: &str) -> Result<Range<usize>, String> {
-    let bounds = text.split_once("..").and_then(|(a, b)| Some((a.trim().parse().ok()?, b.trim().parse().ok()?)));
-    match bounds {
-        Some((a, b)) if a < b => Ok(a..b),
-        Some((a, b)) => Err(format!("{a}..{b} holds no row")),
-        None => Err("expected A..B, two row numbers from 0, such as 0..1000".to_owned()),
-    }
-}
-
-/// The names of formats, which the help lists.
-fn format_names() -> impl TypedValueParser<Value = Format> {
-    PossibleValuesParser::new(Format::ALL.map(Format::name)).try_map(|name| name.parse::<Format>())
-}
-
-/// More threads than any machine has cores are a mistake that would only exhaust it.
-fn parse_threads(text: &str) -> Result<NonZeroUsize, String> {
-    match text.parse() {
-        Ok(count) if count <= NonZeroUsize::MIN.saturating_add(1023) => Ok(count),
-        _ => Err("expected a number from 1 to 1024".to_owned()),
-    }
-}
-
-fn parse_size(text: &str) -> Result<u64, String> {
-    let (digits, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
-    let shift = match unit.trim_end_matches("iB").trim_end_matches('B').to_ascii_uppercase().as_str() {
-        "" => 0,
-        "K" => 10,
-        "M" => 20,
-        "G" => 30,
-        "T" => 40,
-        _ => return Err(format!("unknown unit '{unit}': expected K, M, G or T (powers of 1024)")),
-    };
-    let count: u64 = digits.parse().map_err(|_| "expected a size such as 512M or 4G".to_owned())?;
-    let size: u64 = count.checked_mul(1 << shift).ok_or_else(|| format!("{text} is more than can be addressed"))?;
-    if size < LEAST { Err("expected at least 64M: the program itself takes some of it".to_owned()) } else { Ok(size) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -392,24 +368,5 @@ mod tests {
     fn the_definition_is_sound() {
         use clap::CommandFactory;
         Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn sizes_are_powers_of_1024() {
-        assert_eq!(parse_size("67108864"), Ok(64 << 20));
-        assert_eq!(parse_size("65536k"), Ok(64 << 20));
-        assert_eq!(parse_size("4GiB"), Ok(4 << 30));
-        assert_eq!(parse_size("1TB"), Ok(1 << 40));
-        for bad in ["", "G", "4X", "-1", "63M", "99999999999T", "1.5G"] {
-            assert!(parse_size(bad).is_err(), "{bad}");
-        }
-    }
-
-    #[test]
-    fn row_ranges_hold_at_least_one_row() {
-        assert_eq!(parse_rows("0..9251"), Ok(0..9251));
-        for bad in ["5", "3..3", "4..1", "a..b", "..3", "1..", "0..99999999999999999999999"] {
-            assert!(parse_rows(bad).is_err(), "{bad}");
-        }
     }
 }

@@ -1,21 +1,18 @@
 //! `mnno index`: an approximate index of a file, built once and searched often.
 
-use std::ops::Range;
 use std::path::Path;
 use std::time::Instant;
 
 use mnno::hnsw::{BuildOptions, Found, Index, SearchOptions};
 use mnno::store::output::{AtomicFile, Lists, WriteError, list_paths, prepare_lists};
-use mnno::store::{Format, OpenOptions, plain};
-use mnno::{Exclude, Metric, NO_NEIGHBOUR, Neighbours, Threads, Ties};
-use rayon::ThreadPool;
+use mnno::store::{Format, plain};
+use mnno::{Exclude, NO_NEIGHBOUR, Neighbours, Threads, Ties};
 use serde::Serialize;
 
-use super::args::{IndexBuild, IndexCommand, IndexSearch, Input, SelfRule, TieRule, ZeroRule, spelled};
+use super::args::{IndexBuild, IndexCommand, IndexSearch, SelfRule, TieRule, spelled};
 use super::budget::Budget;
 use super::failure::{Failure, code};
-use super::inputs::{self, Checked};
-use super::pairing::without_zero_rows;
+use super::inputs;
 use super::progress::{Interruption, Progress};
 use super::report::{self, InputReport, OutputReport, counted};
 use super::searcher;
@@ -51,8 +48,9 @@ struct BuildReport {
 fn build(args: &IndexBuild, interruption: &Interruption) -> Result<(), Failure> {
     let threads = searcher::start_threads(args.threads)?;
     let mut budget = Budget::new(args.input.memory);
-    let base = one_matrix(&args.base, args.input.rows.clone(), &args.input, &mut budget, &threads, interruption)?;
-    refuse_zero_rows(&base, args.metric)?;
+    let base =
+        inputs::one_matrix(&args.base, args.input.rows.clone(), &args.input, &mut budget, &threads, interruption)?;
+    inputs::refuse_zero_rows(&base, args.metric)?;
     searcher::refuse_input_as_output(&args.output, [&base.matrix], None)?;
     // Made and dropped: a folder that takes no files is found before the work, not after it.
     AtomicFile::create(&args.output)?;
@@ -140,7 +138,8 @@ fn search(args: &IndexSearch, interruption: &Interruption) -> Result<(), Failure
     let threads = searcher::start_threads(args.threads)?;
     let mut budget = Budget::new(args.input.memory);
     let (index, fingerprint) = read(&args.index, &mut budget)?;
-    let base = one_matrix(&args.base, args.input.rows.clone(), &args.input, &mut budget, &threads, interruption)?;
+    let base =
+        inputs::one_matrix(&args.base, args.input.rows.clone(), &args.input, &mut budget, &threads, interruption)?;
     if base.matrix.fingerprint().hash != fingerprint || !threads.install(|| index.is_of(&base.matrix)) {
         return Err(Failure::bad_data(format!(
             "{}: the index was not built from {}",
@@ -151,11 +150,11 @@ fn search(args: &IndexSearch, interruption: &Interruption) -> Result<(), Failure
     }
     let queries = match &args.queries {
         // --rows is about the base.
-        Some(queries) => Some(one_matrix(queries, None, &args.input, &mut budget, &threads, interruption)?),
+        Some(queries) => Some(inputs::one_matrix(queries, None, &args.input, &mut budget, &threads, interruption)?),
         None => None,
     };
     let asking = queries.as_ref().unwrap_or(&base);
-    refuse_zero_rows(asking, index.metric())?;
+    inputs::refuse_zero_rows(asking, index.metric())?;
     let given = [Some(&base), queries.as_ref()];
     for path in list_paths(&args.output)? {
         searcher::refuse_input_as_output(&path, given.iter().flatten().map(|i| &i.matrix), Some(&args.index))?;
@@ -259,26 +258,4 @@ fn read(path: &Path, budget: &mut Budget) -> Result<(Index, u128), Failure> {
         Failure::bad_data(format!("{}: {e}", path.display())).hint("mnno index build makes an index of a feature file")
     })?;
     Ok((index, head.fingerprint))
-}
-
-fn one_matrix(
-    argument: &String,
-    rows: Option<Range<usize>>,
-    input: &Input,
-    budget: &mut Budget,
-    threads: &ThreadPool,
-    interruption: &Interruption,
-) -> Result<Checked, Failure> {
-    let options = OpenOptions { rows, ..inputs::open_options(input, None) };
-    let files = std::slice::from_ref(argument);
-    let mut found = inputs::open_checked(files, &options, budget, Some(threads), interruption)?;
-    match found.pop() {
-        Some(one) if found.is_empty() => Ok(one),
-        _ => Err(Failure::usage("an index is of one matrix").hint("name one layer in place of ::*")),
-    }
-}
-
-fn refuse_zero_rows(input: &Checked, metric: Metric) -> Result<(), Failure> {
-    let hint = "leave such rows out of the file, or build the index with --metric euclidean, which needs no direction";
-    without_zero_rows(&[input], vec![None], metric, ZeroRule::Error).map(|_| ()).map_err(|failure| failure.hint(hint))
 }

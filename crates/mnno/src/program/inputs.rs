@@ -1,12 +1,15 @@
 //! Files opened, checked, and narrowed to the rows that can be used.
 
+use std::ops::Range;
+
 use mnno::store::{Access, Check, Format, Matrix, OpenOptions, plain};
-use mnno::{Rows, SearchError, Side, Subset};
+use mnno::{Metric, Rows, SearchError, Side, Subset};
 use rayon::ThreadPool;
 
-use super::args::Input;
+use super::args::{Input, ZeroRule};
 use super::budget::Budget;
 use super::failure::{Failure, code};
+use super::pairing::without_zero_rows;
 use super::progress::{Interruption, Progress};
 use super::report::{note, size};
 
@@ -57,6 +60,30 @@ pub(crate) fn open_checked(
         }
     }
     Ok(inputs)
+}
+
+/// The matrix of an argument that must name one.
+pub(crate) fn one_matrix(
+    argument: &String,
+    rows: Option<Range<usize>>,
+    input: &Input,
+    budget: &mut Budget,
+    threads: &ThreadPool,
+    interruption: &Interruption,
+) -> Result<Checked, Failure> {
+    let options = OpenOptions { rows, ..open_options(input, None) };
+    let files = std::slice::from_ref(argument);
+    let mut found = open_checked(files, &options, budget, Some(threads), interruption)?;
+    match found.pop() {
+        Some(one) if found.is_empty() => Ok(one),
+        _ => Err(Failure::usage("an index is of one matrix").hint("name one layer in place of ::*")),
+    }
+}
+
+/// Zero rows have no place in an index under the cosine.
+pub(crate) fn refuse_zero_rows(input: &Checked, metric: Metric) -> Result<(), Failure> {
+    let hint = "leave such rows out of the file, or build the index with --metric euclidean, which needs no direction";
+    without_zero_rows(&[input], vec![None], metric, ZeroRule::Error).map(|_| ()).map_err(|failure| failure.hint(hint))
 }
 
 /// Opens the matrices of an argument, which share what they hold in memory.

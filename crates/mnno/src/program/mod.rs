@@ -4,6 +4,7 @@
 
 mod approximate;
 mod args;
+mod bench;
 mod budget;
 mod compare;
 mod convert;
@@ -54,5 +55,6 @@ fn run(cli: &Cli) -> Result<(), Failure> {
         Command::Compare(args) => compare::run(args, &interruption),
         Command::Convert(args) => convert::run(args, &interruption),
         Command::Index(command) => index::run(command, &interruption),
+        Command::Bench(args) => bench::run(args, &interruption),
     }
 }
