@@ -3,7 +3,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use mnno_exact::{
-    EqualRows, Exclude, Kernels, Metric, Neighbours, Observer, Rows, Search, SearchError, Subset, Threads, Ties, TopK,
+    EqualRows, Exclude, Kernels, Metric, Neighbours, Observer, Rows, Search, SearchError, Side, Subset, Threads, Ties,
+    TopK,
 };
 use rayon::prelude::*;
 
@@ -100,9 +101,15 @@ impl Index {
             };
             (0..equal.groups()).into_par_iter().map_init(Vec::new, norm).collect::<Vec<f64>>()
         })?;
+        let mut scratch = Vec::new();
+        for (node, &squared_norm) in squared_norms.iter().enumerate() {
+            let number = equal.first(node) as usize;
+            if !squared_norm.is_finite() || squared_norm == 0.0 {
+                check(metric, Side::Base, number, base.row(number, &mut scratch), squared_norm)?;
+            }
+        }
         let points = Points { base, equal: &equal, metric, kernels, squared_norms: &squared_norms };
-        let number = |node: usize| equal.first(node) as usize;
-        let built = Builder { points, options, threads, observer }.build().map_err(|e| e.renumbered(number, true))?;
+        let built = Builder { points, options, threads, observer }.build()?;
         let codes = if base.d() <= LONGEST {
             let (codes, noise) = threads.run(|| Codes::new(&points))?;
             // Either side of a score is rounded.
@@ -224,13 +231,7 @@ impl Index {
     ) -> Result<TopK, SearchError> {
         let query = queries.row(i, &mut worker.row);
         let squared_norm = points.kernels.dot(query, query);
-        if let Some(column) = query.iter().position(|value| !value.is_finite()) {
-            let value = query[column];
-            return Err(SearchError::NonFinite { side: mnno_exact::Side::Queries, row: i, column, value });
-        }
-        if squared_norm == 0.0 && self.metric == Metric::Cosine {
-            return Err(SearchError::ZeroVector { side: mnno_exact::Side::Queries, row: i });
-        }
+        check(self.metric, Side::Queries, i, query, squared_norm)?;
         let ef = self.ef(options);
         let codes = self.codes.as_ref().filter(|_| options.codes);
         let beam = match codes.and_then(|codes| codes.near(query, squared_norm, &mut worker.coding)) {
@@ -288,6 +289,17 @@ impl Index {
             .observer(&quiet);
         search.best(base, &Subset::new(queries, short))
     }
+}
+
+/// Whether row `i` has scores.
+fn check(metric: Metric, side: Side, i: usize, row: &[f32], squared_norm: f64) -> Result<(), SearchError> {
+    if let Some(column) = row.iter().position(|value| !value.is_finite()) {
+        return Err(SearchError::NonFinite { side, row: i, column, value: row[column] });
+    }
+    if squared_norm == 0.0 && metric == Metric::Cosine {
+        return Err(SearchError::ZeroVector { side, row: i });
+    }
+    Ok(())
 }
 
 /// What walks on one thread work with.
