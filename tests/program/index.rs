@@ -9,7 +9,7 @@ fn built() -> Folder {
     folder.npy("x.npy", 8, &noise(400 * 8, 11));
     let run = folder.run("index build x.npy -o x.ann");
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{run:?}");
-    assert!(run.stdout.contains("cosine: 400 distinct rows with "), "{run:?}");
+    assert!(run.stdout.contains("cosine by knn-graph: 400 distinct rows with "), "{run:?}");
     assert!(run.stdout.ends_with("wrote x.ann\n"), "{run:?}");
     folder
 }
@@ -44,6 +44,38 @@ fn an_index_is_the_same_bytes_for_any_threads_and_any_metric_has_one() {
         let json = folder.run("index search 1.ann x.npy -k 3 -o out.npy --json").json();
         assert_eq!((&json["metric"], &json["finished_exactly"], &json["ef"]), (&metric.into(), &0.into(), &64.into()));
     }
+}
+
+#[test]
+fn rows_inserted_one_after_the_other_give_the_same_bytes() {
+    let folder = built();
+    for threads in [1, 3] {
+        let run =
+            folder.run(&format!("index build x.npy --index hnsw --deterministic --threads {threads} -o {threads}.ann"));
+        assert!(run.stdout.contains("cosine by hnsw: 400 distinct rows with "), "{run:?}");
+    }
+    assert!(fs::read(folder.path("1.ann")).unwrap() == fs::read(folder.path("3.ann")).unwrap());
+    assert_eq!(folder.run("knn x.npy -k 7 -o exact.npz").code, Some(0));
+    assert_eq!(folder.run("index search 1.ann x.npy -k 7 --ef 400 -o found.npz").code, Some(0));
+    assert!(fs::read(folder.path("exact.npz")).unwrap() == fs::read(folder.path("found.npz")).unwrap());
+    folder.run("index build x.npy --index hnsw --m 257 -o y.ann").fails_with(
+        2,
+        "error: --m 257: --index hnsw takes at most 256\nhint: choose a smaller --m, or --index knn-graph",
+    );
+}
+
+/// `hnsw_rs` has something to say at every 50,000th point.
+#[test]
+fn nothing_but_the_report_reaches_stdout() {
+    let folder = Folder::new();
+    folder.npy("x.npy", 2, &noise(50_001 * 2, 15));
+    let run = folder.run("index build x.npy --index hnsw --metric l2 --m 4 --ef-construction 4 -o x.ann --json");
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{run:?}");
+    let json = run.json();
+    assert_eq!(
+        (&json["index"], &json["deterministic"], &json["nodes"]),
+        (&"hnsw".into(), &false.into(), &50_001.into())
+    );
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! A graph from exact neighbour lists: prune, add the way back, connect.
+//! How a graph is built, and one from exact neighbour lists: prune, add the way back, connect. The other way is in
+//! `incremental.rs`.
 //!
 //! 1. Every node gets its exact nearest nodes as candidates, and as many of nested random subsets of the nodes, whose
 //!    nearest are far: the long edges that make walks short.
@@ -16,17 +17,57 @@ use mnno_exact::{Metric, NO_NEIGHBOUR, Neighbours, Observer, Rows, Search, Searc
 use rayon::prelude::*;
 
 use crate::graph::{Graph, reach};
+use crate::incremental;
 use crate::points::Points;
 use crate::space::Space;
+
+/// Where a graph comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Method {
+    /// From exact neighbour lists: the same graph every time, for any number of threads.
+    #[default]
+    KnnGraph,
+    /// Row by row, each among the nearest that a walk finds of those before it (Malkov and Yashunin 2016), by the crate
+    /// `hnsw_rs`.
+    Hnsw {
+        /// Whether threads insert rows side by side. The graph then depends on which comes first; else it is the same every
+        /// time.
+        parallel: bool,
+    },
+}
+
+impl Method {
+    /// Largest [`BuildOptions::m`] under [`Method::Hnsw`].
+    pub const MOST_M_OF_HNSW: usize = 256;
+
+    /// The name used on the command line and in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::KnnGraph => "knn-graph",
+            Self::Hnsw { .. } => "hnsw",
+        }
+    }
+
+    /// The [`BuildOptions::ef_construction`] that does in most cases: 64, or 200 under [`Method::Hnsw`].
+    pub fn ef_construction(self) -> usize {
+        match self {
+            Self::KnnGraph => 64,
+            Self::Hnsw { .. } => 200,
+        }
+    }
+}
 
 /// How a graph is built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BuildOptions {
-    /// Half of the most neighbours that a node keeps, as in HNSW.
+    /// Where it comes from.
+    pub method: Method,
+    /// Half of the most neighbours that a node keeps, as in HNSW; under [`Method::Hnsw`] the nearest number of 2 to
+    /// [`Method::MOST_M_OF_HNSW`] is taken.
     pub m: usize,
-    /// Candidates that are looked at for each node.
+    /// Candidates that are looked at for each node: its exact nearest, or under [`Method::Hnsw`] what a walk keeps in view.
     pub ef_construction: usize,
-    /// Of the random subsets.
+    /// Of the random subsets, or under [`Method::Hnsw`] of the order of insertion.
     pub seed: u64,
     /// The most memory, in bytes, that each of the exact searches may take beside [`BuildOptions::memory_beside`].
     pub memory: u64,
@@ -34,14 +75,22 @@ pub struct BuildOptions {
 
 impl Default for BuildOptions {
     fn default() -> Self {
-        Self { m: 16, ef_construction: 64, seed: 0, memory: u64::MAX }
+        Self::new(Method::default())
     }
 }
 
 impl BuildOptions {
+    /// `m` 16 and the method's usual `ef_construction`.
+    pub fn new(method: Method) -> Self {
+        Self { method, m: 16, ef_construction: method.ef_construction(), seed: 0, memory: u64::MAX }
+    }
+
     /// Bytes of memory that building an index of `n` rows of `d` values on `threads` threads takes beside its exact searches, at
     /// most: candidates, edges and ways back, equal rows, codes, and the rows that a thread prunes.
     pub fn memory_beside(&self, n: usize, d: usize, threads: usize) -> u64 {
+        if let Method::Hnsw { .. } = self.method {
+            return incremental::memory(self, n, d);
+        }
         let candidates = self.ef_construction.saturating_add(2 * OF_SUBSET);
         // Edges and their ways back, and under the inner product the lists of largest products.
         let edges = self.m.saturating_mul(8).saturating_add(BACK);
@@ -67,7 +116,7 @@ const DENSER: usize = 100;
 const BACK: usize = 96;
 
 /// A candidate: its squared distance, and its number.
-type Candidate = (f64, u32);
+pub(crate) type Candidate = (f64, u32);
 
 pub(crate) struct Builder<'a> {
     pub(crate) points: Points<'a>,
@@ -86,29 +135,47 @@ pub(crate) struct Built {
 impl Builder<'_> {
     pub(crate) fn build(&self) -> Result<Built, SearchError> {
         let space = Space::new(&self.points);
+        match self.options.method {
+            Method::KnnGraph => self.by_lists(&space),
+            Method::Hnsw { parallel } => self.by_insertion(&space, parallel),
+        }
+    }
+
+    fn by_lists(&self, space: &Space<'_>) -> Result<Built, SearchError> {
         let n = self.points.equal.groups();
         let mut candidates: Vec<Vec<Candidate>> = vec![Vec::new(); n];
-        self.add_nearest(&space, None, self.options.ef_construction, &mut candidates)?;
-        let mut spreads: Vec<f64> =
-            candidates.iter().filter_map(|list| Some(space.score(list.last()?.0 - list.first()?.0))).collect();
-        let place = spreads.len() / DENSER;
-        let spread = if spreads.is_empty() { 0.0 } else { *spreads.select_nth_unstable_by(place, f64::total_cmp).1 };
-
-        let mut order: Vec<u32> = (0..n as u32).collect();
-        let random = Ties::Random { seed: self.options.seed, space: 0 };
-        order.sort_unstable_by_key(|&node| (random.key(node), node));
-        let mut entries = order[..(n / NODES_PER_ENTRY).clamp(1, ENTRIES).min(n)].to_vec();
+        self.add_nearest(space, None, self.options.ef_construction, &mut candidates)?;
+        let spread = spread(space, candidates.iter().filter_map(|list| Some((list.first()?.0, list.last()?.0))));
+        let order = self.random_order();
+        let mut entries = order[..entries_of(n)].to_vec();
         entries.sort_unstable();
         let mut size = n / SUBSET;
         while size > OF_SUBSET && size >= entries.len() {
             let mut subset = order[..size].to_vec();
             subset.sort_unstable();
-            self.add_nearest(&space, Some(&subset), OF_SUBSET, &mut candidates)?;
+            self.add_nearest(space, Some(&subset), OF_SUBSET, &mut candidates)?;
             size /= SUBSET;
         }
         let products = self.largest_products()?;
-        let graph = self.threads.run(|| self.graph(&space, &candidates, entries, products.as_ref()))??;
+        let graph = self.threads.run(|| self.graph(space, &candidates, entries, products.as_ref()))??;
         Ok(Built { graph, spread })
+    }
+
+    /// The nodes in a random order.
+    pub(crate) fn random_order(&self) -> Vec<u32> {
+        let mut order: Vec<u32> = (0..self.points.equal.groups() as u32).collect();
+        let random = Ties::Random { seed: self.options.seed, space: 0 };
+        order.sort_unstable_by_key(|&node| (random.key(node), node));
+        order
+    }
+
+    /// An exact search.
+    pub(crate) fn search<'s>(&'s self, metric: Metric, k: usize, observer: &'s dyn Observer) -> Search<'s> {
+        Search::new(metric, k)
+            .kernels(self.points.kernels)
+            .threads(self.threads)
+            .memory(self.options.memory)
+            .observer(observer)
     }
 
     /// Adds the `k` exact nearest of each node, among all nodes or those of a subset, to its candidates.
@@ -122,11 +189,7 @@ impl Builder<'_> {
         // The bar is that of the first search, which is nearly all of the work.
         let quiet = Quiet(self.observer);
         let observer = if subset.is_some() { &quiet } else { self.observer };
-        let search = Search::new(space.metric(), k)
-            .kernels(self.points.kernels)
-            .threads(self.threads)
-            .memory(self.options.memory)
-            .observer(observer);
+        let search = self.search(space.metric(), k, observer);
         let lists = match subset {
             Some(subset) => search.self_join(&Subset::new(space as &dyn Rows, subset))?,
             None => search.self_join(space)?,
@@ -146,17 +209,13 @@ impl Builder<'_> {
 
     /// Under the inner product, the nodes that have the largest products with each: often a few long rows, far away in the space
     /// of distances.
-    fn largest_products(&self) -> Result<Option<Neighbours>, SearchError> {
+    pub(crate) fn largest_products(&self) -> Result<Option<Neighbours>, SearchError> {
         if self.points.metric != Metric::InnerProduct {
             return Ok(None);
         }
         let rows: Vec<u32> = (0..self.points.equal.groups()).map(|node| self.points.equal.first(node)).collect();
         let quiet = Quiet(self.observer);
-        let search = Search::new(Metric::InnerProduct, self.options.m)
-            .kernels(self.points.kernels)
-            .threads(self.threads)
-            .memory(self.options.memory)
-            .observer(&quiet);
+        let search = self.search(Metric::InnerProduct, self.options.m, &quiet);
         search.self_join(&Subset::new(self.points.base, &rows)).map(Some)
     }
 
@@ -192,17 +251,40 @@ impl Builder<'_> {
             }
             Ok(list.into_iter().map(|(_, other)| other).collect())
         });
-        let mut lists = lists.collect::<Result<Vec<Vec<u32>>, SearchError>>()?;
-        if let Some(products) = products {
-            for (node, list) in lists.iter_mut().enumerate() {
-                let largest = products.list(node).iter().filter(|&&other| other != NO_NEIGHBOUR);
-                let more: Vec<u32> = largest.copied().filter(|other| !list.contains(other)).collect();
-                list.extend(more);
-            }
-        }
-        connect(space, candidates, &entries, &mut lists);
-        Graph::new(&lists, entries)
+        let lists = lists.collect::<Result<Vec<Vec<u32>>, SearchError>>()?;
+        finish(space, candidates, entries, lists, products)
     }
+}
+
+/// The graph of these lists, with the largest products and whatever edges make every node reachable from the entries.
+pub(crate) fn finish(
+    space: &Space<'_>,
+    candidates: &[Vec<Candidate>],
+    entries: Vec<u32>,
+    mut lists: Vec<Vec<u32>>,
+    products: Option<&Neighbours>,
+) -> Result<Graph, SearchError> {
+    if let Some(products) = products {
+        for (node, list) in lists.iter_mut().enumerate() {
+            let largest = products.list(node).iter().filter(|&&other| other != NO_NEIGHBOUR);
+            let more: Vec<u32> = largest.copied().filter(|other| !list.contains(other)).collect();
+            list.extend(more);
+        }
+    }
+    connect(space, candidates, &entries, &mut lists);
+    Graph::new(&lists, entries)
+}
+
+/// How many of `n` nodes walks begin from.
+pub(crate) fn entries_of(n: usize) -> usize {
+    (n / NODES_PER_ENTRY).clamp(1, ENTRIES).min(n)
+}
+
+/// [`Built::spread`] of the squared distances of nodes from their nearest and their farthest candidates.
+pub(crate) fn spread(space: &Space<'_>, ends: impl Iterator<Item = (f64, f64)>) -> f64 {
+    let mut spreads: Vec<f64> = ends.map(|(nearest, farthest)| space.score(farthest - nearest)).collect();
+    let place = spreads.len() / DENSER;
+    if spreads.is_empty() { 0.0 } else { *spreads.select_nth_unstable_by(place, f64::total_cmp).1 }
 }
 
 /// Passes on whether to give up, and nothing else.

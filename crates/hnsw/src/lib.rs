@@ -6,14 +6,16 @@
 //! walk has missed.
 //!
 //! **The graph** is built from exact neighbour lists ([`Index::build`], `build.rs`), which [`mnno_exact`] makes cheap. It is the
-//! same for any number of threads and any SIMD tier.
+//! same for any number of threads and any SIMD tier. [`Method::Hnsw`] builds it row by row instead (`incremental.rs`), which
+//! takes longer where the lists are cheap and finds a little less; that graph is the same every time only if one thread
+//! inserts.
 //!
 //! **What walks look at**: the rows as they are, or rows rounded to bytes, a quarter of the memory traffic, where rounding
 //! hides less than the walk must tell apart ([`Index::codes`]).
 //!
 //! **Equal rows** enter the graph once and are expanded in the answer: copies can neither crowd a list nor cut the graph.
 //!
-//! **Cost.** Build: one exact self-join with `ef_construction` neighbours, and pruning. Memory per row: about `8 m + 8` bytes for the
+//! **Cost.** Build: one exact self-join with `ef_construction` neighbours, and pruning; or a walk for each row. Memory per row: about `8 m + 8` bytes for the
 //! graph, `d` rounded up to a multiple of 64 and 8 more for bytes, 28 for norms and equal rows; the vectors stay where they are.
 //!
 //! # Examples
@@ -33,12 +35,13 @@ mod build;
 mod codes;
 mod file;
 mod graph;
+mod incremental;
 mod points;
 mod search;
 mod space;
 mod walk;
 
-pub use build::BuildOptions;
+pub use build::{BuildOptions, Method};
 pub use file::{FileError, Head};
 pub use graph::Graph;
 pub use search::{Found, Index, SearchOptions};

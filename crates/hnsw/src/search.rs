@@ -3,7 +3,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use mnno_exact::{
-    EqualRows, Exclude, Kernels, Metric, Neighbours, Observer, Rows, Search, SearchError, Subset, Threads, Ties, TopK,
+    EqualRows, Exclude, Kernels, Metric, Neighbours, Observer, Rows, Search, SearchError, Side, Subset, Threads, Ties,
+    TopK,
 };
 use rayon::prelude::*;
 
@@ -109,9 +110,15 @@ impl Index {
             };
             (0..equal.groups()).into_par_iter().map_init(Vec::new, norm).collect::<Vec<f64>>()
         })?;
+        let mut scratch = Vec::new();
+        for (node, &squared_norm) in squared_norms.iter().enumerate() {
+            let number = equal.first(node) as usize;
+            if !squared_norm.is_finite() || squared_norm == 0.0 {
+                check(metric, Side::Base, number, base.row(number, &mut scratch), squared_norm)?;
+            }
+        }
         let points = Points { base, equal: &equal, metric, kernels, squared_norms: &squared_norms };
-        let number = |node: usize| equal.first(node) as usize;
-        let built = Builder { points, options, threads, observer }.build().map_err(|e| e.renumbered(number, true))?;
+        let built = Builder { points, options, threads, observer }.build()?;
         let codes = if base.d() <= LONGEST {
             Some(threads.run(|| Codes::new(&points, built.graph.entries(), HIDDEN * built.spread))??)
         } else {
@@ -233,13 +240,7 @@ impl Index {
         let Worker { walk, coding, row, starts, nodes } = worker;
         let query = queries.row(i, row);
         let squared_norm = points.kernels.dot(query, query);
-        if let Some(column) = query.iter().position(|value| !value.is_finite()) {
-            let value = query[column];
-            return Err(SearchError::NonFinite { side: mnno_exact::Side::Queries, row: i, column, value });
-        }
-        if squared_norm == 0.0 && self.metric == Metric::Cosine {
-            return Err(SearchError::ZeroVector { side: mnno_exact::Side::Queries, row: i });
-        }
+        check(self.metric, Side::Queries, i, query, squared_norm)?;
         let ef = self.ef(options);
         let query = Query { points, row: query, squared_norm, number: i, options };
         let graph = &self.graph;
@@ -338,6 +339,17 @@ impl Query<'_> {
         }
         best
     }
+}
+
+/// Whether row `i` has scores.
+fn check(metric: Metric, side: Side, i: usize, row: &[f32], squared_norm: f64) -> Result<(), SearchError> {
+    if let Some(column) = row.iter().position(|value| !value.is_finite()) {
+        return Err(SearchError::NonFinite { side, row: i, column, value: row[column] });
+    }
+    if squared_norm == 0.0 && metric == Metric::Cosine {
+        return Err(SearchError::ZeroVector { side, row: i });
+    }
+    Ok(())
 }
 
 /// What walks on one thread work with.

@@ -1,7 +1,7 @@
 //! An index comes back from its file as it was, or not at all.
 
 use mnno_exact::{Metric, SliceRows, Threads};
-use mnno_hnsw::{BuildOptions, FileError, Head, Index, SearchOptions};
+use mnno_hnsw::{BuildOptions, FileError, Head, Index, Method, SearchOptions};
 
 const FINGERPRINT: u128 = 0x0123_4567_89ab_cdef_0011_2233_4455_6677;
 
@@ -11,7 +11,11 @@ fn rows(n: usize, d: usize) -> Vec<f32> {
 }
 
 fn index(rows: &[f32], d: usize, metric: Metric) -> (Index, Vec<u8>) {
-    let built = Index::build(&SliceRows::new(rows, d), metric, BuildOptions::default(), Threads::All, &());
+    index_by(Method::KnnGraph, rows, d, metric)
+}
+
+fn index_by(method: Method, rows: &[f32], d: usize, metric: Metric) -> (Index, Vec<u8>) {
+    let built = Index::build(&SliceRows::new(rows, d), metric, BuildOptions::new(method), Threads::All, &());
     let mut bytes = Vec::new();
     let index = built.unwrap();
     index.write(FINGERPRINT, &mut bytes).unwrap();
@@ -23,8 +27,10 @@ fn an_index_comes_back_as_it_was() {
     for (n, d) in [(0, 4), (1, 1), (300, 20)] {
         let rows = rows(n, d);
         let base = SliceRows::new(&rows, d);
-        for metric in Metric::ALL {
-            let (built, bytes) = index(&rows, d, metric);
+        for (metric, method) in
+            Metric::ALL.into_iter().flat_map(|m| [Method::KnnGraph, Method::Hnsw { parallel: true }].map(|by| (m, by)))
+        {
+            let (built, bytes) = index_by(method, &rows, d, metric);
             let (read, head) = Index::read(&bytes).unwrap();
             // Without rows, a slice has no columns either.
             let expected = Head { metric, n: n as u64, d: d as u64, fingerprint: FINGERPRINT };

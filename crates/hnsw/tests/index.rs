@@ -1,7 +1,7 @@
 //! What an index must find, whatever the data look like.
 
-use mnno_exact::{Exclude, Metric, Neighbours, Search, SearchError, SliceRows, Threads, Ties};
-use mnno_hnsw::{BuildOptions, Index, SearchOptions};
+use mnno_exact::{Exclude, Metric, Neighbours, Observer, Search, SearchError, SliceRows, Threads, Ties};
+use mnno_hnsw::{BuildOptions, Index, Method, SearchOptions};
 
 /// `SplitMix64` (Steele, Lea and Flood 2014).
 struct Random(u64);
@@ -36,8 +36,15 @@ fn clustered(random: &mut Random, clusters: usize, per: usize, d: usize, spread:
     rows
 }
 
+/// Ways to build a graph.
+const METHODS: [Method; 3] = [Method::KnnGraph, Method::Hnsw { parallel: false }, Method::Hnsw { parallel: true }];
+
 fn build(rows: &[f32], d: usize, metric: Metric) -> Index {
-    Index::build(&SliceRows::new(rows, d), metric, BuildOptions::default(), Threads::All, &()).unwrap()
+    build_by(Method::KnnGraph, rows, d, metric)
+}
+
+fn build_by(method: Method, rows: &[f32], d: usize, metric: Metric) -> Index {
+    Index::build(&SliceRows::new(rows, d), metric, BuildOptions::new(method), Threads::All, &()).unwrap()
 }
 
 /// The share of the exact neighbours that were found; equal scores count as found.
@@ -53,13 +60,13 @@ fn recall(found: &Neighbours, exact: &Neighbours, rows: impl Iterator<Item = usi
 
 #[test]
 fn most_neighbours_are_found_under_every_metric() {
-    let (n, d, k) = (3000, 24, 10);
+    let (n, d, k) = (2000, 24, 10);
     let mut random = Random(1);
     let rows = random.matrix(n, d);
     let queries = random.matrix(200, d);
     let (base, queries) = (SliceRows::new(&rows, d), SliceRows::new(&queries, d));
-    for metric in Metric::ALL {
-        let index = build(&rows, d, metric);
+    for (method, metric) in METHODS.into_iter().flat_map(|method| Metric::ALL.map(|metric| (method, metric))) {
+        let index = build_by(method, &rows, d, metric);
         for (asking, exclude) in [(&base, Exclude::SameIndex), (&queries, Exclude::None)] {
             let exact = Search::new(metric, k).exclude(exclude).queries(&base, asking).unwrap();
             let mut last = 0.0;
@@ -69,7 +76,7 @@ fn most_neighbours_are_found_under_every_metric() {
                     let found = index.search(&base, asking, &options).unwrap();
                     assert_eq!(found.exact, 0);
                     last = recall(&found.lists, &exact, 0..exact.n());
-                    assert!(last >= least, "{metric}, ef {ef}, codes {codes}: recall {last}");
+                    assert!(last >= least, "{method:?}, {metric}, ef {ef}, codes {codes}: recall {last}");
                 }
             }
             assert!(last <= 1.0);
@@ -95,14 +102,16 @@ fn scores_and_order_are_the_exact_searchs() {
 fn an_index_is_the_same_for_any_threads() {
     let rows = Random(3).matrix(2000, 12);
     let base = SliceRows::new(&rows, 12);
-    let build = |threads| {
-        let threads = Threads::Count(std::num::NonZeroUsize::new(threads).unwrap());
-        Index::build(&base, Metric::Cosine, BuildOptions::default(), threads, &()).unwrap()
-    };
-    let (one, three) = (build(1), build(3));
-    assert_eq!(one.graph(), three.graph());
-    let options = SearchOptions::new(5);
-    assert_eq!(one.self_join(&base, &options).unwrap(), three.self_join(&base, &options).unwrap());
+    for method in [Method::KnnGraph, Method::Hnsw { parallel: false }] {
+        let build = |threads| {
+            let threads = Threads::Count(std::num::NonZeroUsize::new(threads).unwrap());
+            Index::build(&base, Metric::Cosine, BuildOptions::new(method), threads, &()).unwrap()
+        };
+        let (one, three) = (build(1), build(3));
+        assert_eq!(one.graph(), three.graph());
+        let options = SearchOptions::new(5);
+        assert_eq!(one.self_join(&base, &options).unwrap(), three.self_join(&base, &options).unwrap());
+    }
 }
 
 /// Clusters so far apart that no list leads from one to another.
@@ -115,9 +124,11 @@ fn clusters_far_apart_are_connected() {
         let k = k.min(per - 1);
         let exact = Search::new(Metric::Euclidean, k).self_join(&base).unwrap();
         let options = SearchOptions { ef: 200, ..SearchOptions::new(k) };
-        let found = build(&rows, d, Metric::Euclidean).self_join(&base, &options).unwrap();
-        let recall = recall(&found.lists, &exact, 0..exact.n());
-        assert!(recall >= 0.99, "{clusters} clusters: {recall}");
+        for method in METHODS {
+            let found = build_by(method, &rows, d, Metric::Euclidean).self_join(&base, &options).unwrap();
+            let recall = recall(&found.lists, &exact, 0..exact.n());
+            assert!(recall >= 0.99, "{method:?}, {clusters} clusters: {recall}");
+        }
     }
 }
 
@@ -148,9 +159,12 @@ fn copies_are_expanded_in_the_order_of_ties() {
     let kinds = random.matrix(40, d);
     let rows: Vec<f32> = (0..200).flat_map(|i| kinds[i % 40 * d..][..d].to_vec()).collect();
     let base = SliceRows::new(&rows, d);
-    let index = build(&rows, d, Metric::Euclidean);
-    assert_eq!(index.graph().n(), 40);
-    for ties in [Ties::LowerIndex, Ties::Random { seed: 1, space: 0 }] {
+    for (method, ties) in METHODS
+        .into_iter()
+        .flat_map(|method| [Ties::LowerIndex, Ties::Random { seed: 1, space: 0 }].map(|ties| (method, ties)))
+    {
+        let index = build_by(method, &rows, d, Metric::Euclidean);
+        assert_eq!(index.graph().n(), 40);
         let exact = Search::new(Metric::Euclidean, 7).ties(ties).self_join(&base).unwrap();
         let found = index.self_join(&base, &SearchOptions { ties, ef: 40, ..SearchOptions::new(7) }).unwrap();
         assert_eq!(found.lists, exact);
@@ -181,12 +195,56 @@ fn lists_that_walks_leave_short_are_finished_exactly() {
 
 #[test]
 fn small_and_odd_bases_work() {
-    for (n, d) in [(0, 3), (1, 3), (2, 1), (5, 2), (33, 65)] {
+    for (n, d) in [(0, 3), (1, 3), (2, 1), (3, 4), (5, 2), (33, 65)] {
         let rows = Random(8).matrix(n, d);
         let base = SliceRows::new(&rows, d);
-        let index = build(&rows, d, Metric::InnerProduct);
-        let exact = Search::new(Metric::InnerProduct, 3).self_join(&base).unwrap();
-        assert_eq!(index.self_join(&base, &SearchOptions::new(3)).unwrap().lists, exact, "{n} x {d}");
+        for (method, metric) in METHODS.into_iter().flat_map(|method| Metric::ALL.map(|metric| (method, metric))) {
+            let index = build_by(method, &rows, d, metric);
+            let exact = Search::new(metric, 3).self_join(&base).unwrap();
+            let found = index.self_join(&base, &SearchOptions::new(3)).unwrap();
+            assert_eq!(found.lists, exact, "{method:?}, {metric}, {n} x {d}");
+        }
+    }
+}
+
+#[test]
+fn numbers_at_the_end_of_their_range_are_no_trouble() {
+    let rows = Random(13).matrix(300, 4);
+    let base = SliceRows::new(&rows, 4);
+    let exact = Search::new(Metric::Euclidean, 3).self_join(&base).unwrap();
+    for method in METHODS {
+        for (m, ef_construction) in [(1, 1), (2, 1), (2, 0), (1000, 1), (300, 500)] {
+            let options = BuildOptions { m, ef_construction, ..BuildOptions::new(method) };
+            let index = Index::build(&base, Metric::Euclidean, options, Threads::All, &()).unwrap();
+            let found = index.self_join(&base, &SearchOptions { ef: 300, ..SearchOptions::new(3) }).unwrap();
+            assert_eq!(found.lists, exact, "{method:?}, m {m}, ef_construction {ef_construction}");
+        }
+    }
+}
+
+/// Cancels as soon as it is told of progress.
+#[derive(Default)]
+struct Impatient(std::sync::atomic::AtomicU64);
+
+impl Observer for Impatient {
+    fn progress(&self, done: u64, _: u64) {
+        self.0.fetch_max(done, std::sync::atomic::Ordering::Relaxed);
+    }
+
+    fn cancelled(&self) -> bool {
+        self.0.load(std::sync::atomic::Ordering::Relaxed) > 0
+    }
+}
+
+#[test]
+fn insertion_can_be_interrupted() {
+    let n = 2000;
+    let rows = Random(14).matrix(n, 4);
+    for parallel in [false, true] {
+        let (options, observer) = (BuildOptions::new(Method::Hnsw { parallel }), Impatient::default());
+        let built = Index::build(&SliceRows::new(&rows, 4), Metric::Cosine, options, Threads::All, &observer);
+        assert!(matches!(built, Err(SearchError::Interrupted)), "{built:?}");
+        assert!(observer.0.into_inner() < n as u64);
     }
 }
 
@@ -194,8 +252,10 @@ fn small_and_odd_bases_work() {
 fn bad_rows_and_shapes_are_refused() {
     let rows = [1.0, 2.0, f32::NAN, 0.0, 5.0, 6.0];
     let base = SliceRows::new(&rows, 2);
-    let built = Index::build(&base, Metric::Euclidean, BuildOptions::default(), Threads::All, &());
-    assert!(matches!(built, Err(SearchError::NonFinite { row: 1, column: 0, .. })), "{built:?}");
+    for method in METHODS {
+        let built = Index::build(&base, Metric::Euclidean, BuildOptions::new(method), Threads::All, &());
+        assert!(matches!(built, Err(SearchError::NonFinite { row: 1, column: 0, .. })), "{built:?}");
+    }
 
     let rows = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
     let base = SliceRows::new(&rows, 2);
@@ -218,9 +278,11 @@ fn very_long_and_very_short_rows_are_found() {
         for metric in Metric::ALL {
             let exact = Search::new(metric, k).self_join(&base).unwrap();
             let options = SearchOptions { ef: 100, ..SearchOptions::new(k) };
-            let found = build(&rows, d, metric).self_join(&base, &options).unwrap();
-            let recall = recall(&found.lists, &exact, 0..n);
-            assert!(recall > 0.98, "{metric}, {scale:e}: {recall}");
+            for method in METHODS {
+                let found = build_by(method, &rows, d, metric).self_join(&base, &options).unwrap();
+                let recall = recall(&found.lists, &exact, 0..n);
+                assert!(recall > 0.98, "{method:?}, {metric}, {scale:e}: {recall}");
+            }
         }
     }
 }
@@ -229,8 +291,11 @@ fn very_long_and_very_short_rows_are_found() {
 fn errors_name_rows_of_the_base() {
     // Rows 0 and 1 are equal, so that row 2 is the second distinct one.
     let rows = [1.0, 1.0, 1.0, 1.0, 0.0, 0.0];
-    let built = Index::build(&SliceRows::new(&rows, 2), Metric::Cosine, BuildOptions::default(), Threads::All, &());
-    assert!(matches!(built, Err(SearchError::ZeroVector { row: 2, .. })), "{built:?}");
+    for method in METHODS {
+        let options = BuildOptions::new(method);
+        let built = Index::build(&SliceRows::new(&rows, 2), Metric::Cosine, options, Threads::All, &());
+        assert!(matches!(built, Err(SearchError::ZeroVector { row: 2, .. })), "{built:?}");
+    }
 }
 
 /// Rows of very different length, where the largest products are with a few of them.
@@ -248,9 +313,12 @@ fn largest_products_are_found_among_rows_of_any_length() {
         }
         let base = SliceRows::new(&rows, d);
         let exact = Search::new(Metric::InnerProduct, k).self_join(&base).unwrap();
-        let found = build(&rows, d, Metric::InnerProduct).self_join(&base, &SearchOptions::new(k)).unwrap();
-        let recall = recall(&found.lists, &exact, 0..n);
-        assert!(recall > 0.95, "sigma {sigma}: {recall}");
+        for method in METHODS {
+            let index = build_by(method, &rows, d, Metric::InnerProduct);
+            let found = index.self_join(&base, &SearchOptions::new(k)).unwrap();
+            let recall = recall(&found.lists, &exact, 0..n);
+            assert!(recall > 0.95, "{method:?}, sigma {sigma}: {recall}");
+        }
     }
 }
 

@@ -11,8 +11,10 @@ use std::path::PathBuf;
 use clap::builder::TypedValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use mnno::Metric;
+use mnno::hnsw::{BuildOptions, Method};
 use mnno::store::{Format, Io};
 
+use super::failure::Failure;
 pub(crate) use bench::{Bench, IndexKind, TraversalRule};
 use values::{format_names, parse_rows, parse_size, parse_threads};
 
@@ -159,7 +161,7 @@ pub(crate) struct Compare {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum IndexCommand {
-    /// Build an index from the exact neighbours of every row
+    /// Build an index: a graph of near rows
     Build(IndexBuild),
     /// Find approximate nearest neighbours and write them to a file
     Search(IndexSearch),
@@ -176,16 +178,22 @@ pub(crate) struct IndexBuild {
     /// cosine, ip (inner product), euclidean, or l2 (squared euclidean)
     #[arg(long, default_value = "cosine", value_name = "METRIC")]
     pub(crate) metric: Metric,
-    /// Half of the most neighbours that a row keeps in the graph
+    /// How the graph is built
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) index: GraphKind,
+    /// Half of the most neighbours that a row keeps in the graph; at most 256 with hnsw
     #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u16).range(2..=512).map(usize::from))]
     pub(crate) m: usize,
-    /// Exact nearest rows that are looked at for each row
-    #[arg(long, default_value_t = 64, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=4096).map(usize::from))]
-    pub(crate) ef_construction: usize,
-    /// Seed of the random choice of entries and long edges
+    /// Near rows that are looked at for each row: its exact nearest [64], or those in view of a walk with hnsw [200]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=4096).map(usize::from))]
+    pub(crate) ef_construction: Option<usize>,
+    /// Insert rows one after the other, so that hnsw too gives the same index every time; knn-graph always does
+    #[arg(long)]
+    pub(crate) deterministic: bool,
+    /// Seed of the random choice of entries and long edges, and of the order of insertion
     #[arg(long, default_value_t = 0)]
     pub(crate) seed: u64,
-    /// Threads, at most 1024; all by default. The index is the same for any number
+    /// Threads, at most 1024; all by default. The index of knn-graph is the same for any number
     #[arg(long, value_name = "COUNT", value_parser = parse_threads)]
     pub(crate) threads: Option<NonZeroUsize>,
     #[command(flatten)]
@@ -304,6 +312,37 @@ pub(crate) enum SelfRule {
 pub(crate) enum Preset {
     /// Collell & Moens 2018: the published code counts the row itself
     Collell2018,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum GraphKind {
+    /// From the exact neighbours of every row
+    #[default]
+    KnnGraph,
+    /// Row after row, each among the nearest that are found of those before it
+    Hnsw,
+}
+
+impl GraphKind {
+    /// How a graph of this kind, of `m` and what else is asked for, is built.
+    pub(crate) fn options(
+        self,
+        m: usize,
+        ef_construction: Option<usize>,
+        deterministic: bool,
+        seed: u64,
+    ) -> Result<BuildOptions, Failure> {
+        let method = match self {
+            Self::KnnGraph => Method::KnnGraph,
+            Self::Hnsw => Method::Hnsw { parallel: !deterministic },
+        };
+        if self == Self::Hnsw && m > Method::MOST_M_OF_HNSW {
+            let message = format!("--m {m}: --index hnsw takes at most {}", Method::MOST_M_OF_HNSW);
+            return Err(Failure::usage(message).hint("choose a smaller --m, or --index knn-graph"));
+        }
+        let ef_construction = ef_construction.unwrap_or(method.ef_construction());
+        Ok(BuildOptions { m, ef_construction, seed, ..BuildOptions::new(method) })
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

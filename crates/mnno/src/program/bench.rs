@@ -16,7 +16,7 @@ use mnno::store::output::AtomicFile;
 use mnno::{Exclude, Kernels, Metric, Neighbours, Rows, Search, Subset};
 use rayon::ThreadPool;
 
-use super::args::{Bench, IndexKind, Input};
+use super::args::{Bench, Input};
 use super::budget::Budget;
 use super::failure::{Failure, code};
 use super::inputs::{self, Checked};
@@ -131,17 +131,16 @@ pub(crate) fn run(args: &Bench, interruption: &Interruption) -> Result<(), Failu
         if args.index[..i].contains(kind) {
             continue;
         }
-        match kind {
-            IndexKind::Exact => results.extend(measurement.exact()?),
-            IndexKind::KnnGraph => {
-                let index = measurement.knn_graph()?;
-                let of_index = measurement.walks(*kind, &index)?;
-                if queries.is_some() && base_rows.is_none() {
-                    base_rows = measurement.base_rows(&index, &of_index)?;
-                }
-                results.extend(of_index);
-            }
+        let Some(graph) = kind.graph() else {
+            results.extend(measurement.exact()?);
+            continue;
+        };
+        let index = measurement.built(graph)?;
+        let of_index = measurement.walks(*kind, &index)?;
+        if queries.is_some() && base_rows.is_none() {
+            base_rows = measurement.base_rows(&index, &of_index)?;
         }
+        results.extend(of_index);
     }
     if let Some(warning) = base_rows.as_ref().and_then(report::BaseRows::warning) {
         note(&warning);

@@ -3,13 +3,13 @@
 use std::path::Path;
 use std::time::Instant;
 
-use mnno::hnsw::{BuildOptions, Found, Index, SearchOptions};
+use mnno::hnsw::{BuildOptions, Found, Index, Method, SearchOptions};
 use mnno::store::output::{AtomicFile, Lists, WriteError, list_paths, prepare_lists};
 use mnno::store::{Format, plain};
 use mnno::{Exclude, NO_NEIGHBOUR, Neighbours, Threads, Ties};
 use serde::Serialize;
 
-use super::args::{IndexBuild, IndexCommand, IndexSearch, SelfRule, TieRule, spelled};
+use super::args::{GraphKind, IndexBuild, IndexCommand, IndexSearch, SelfRule, TieRule, spelled};
 use super::budget::Budget;
 use super::failure::{Failure, code};
 use super::inputs;
@@ -29,8 +29,12 @@ struct BuildReport {
     command: &'static str,
     version: &'static str,
     metric: &'static str,
+    /// How the graph was built.
+    index: &'static str,
     m: usize,
     ef_construction: usize,
+    /// Whether the same command gives the same index.
+    deterministic: bool,
     seed: u64,
     inputs: Vec<InputReport>,
     /// Distinct rows.
@@ -46,6 +50,7 @@ struct BuildReport {
 }
 
 fn build(args: &IndexBuild, interruption: &Interruption) -> Result<(), Failure> {
+    let options = args.index.options(args.m, args.ef_construction, args.deterministic, args.seed)?;
     let threads = searcher::start_threads(args.threads)?;
     let mut budget = Budget::new(args.input.memory);
     let base =
@@ -59,14 +64,14 @@ fn build(args: &IndexBuild, interruption: &Interruption) -> Result<(), Failure> 
             format!("{}: the extension is that of {format} files, and an index is none", args.output.display());
         return Err(Failure::usage(message).hint("name it NAME.ann, for instance"));
     }
-    let options = BuildOptions { m: args.m, ef_construction: args.ef_construction, ..BuildOptions::default() };
     let (n, d) = (base.matrix.n(), base.matrix.d());
     budget.take(options.memory_beside(n, d, threads.current_num_threads()), "building the index")?;
-    let options = BuildOptions { seed: args.seed, memory: budget.left(), ..options };
+    let options = BuildOptions { memory: budget.left(), ..options };
     let started = Instant::now();
-    let progress = Progress::new("build", "million pairs", interruption);
+    let unit = if args.index == GraphKind::Hnsw { "rows" } else { "million pairs" };
+    let progress = Progress::new("build", unit, interruption);
     let index = Index::build(&base.matrix, args.metric, options, Threads::Pool(&threads), &progress)
-        .map_err(|e| inputs::search_failure(e, base.name(), base.name(), args.ef_construction, &budget))?;
+        .map_err(|e| inputs::search_failure(e, base.name(), base.name(), options.ef_construction, &budget))?;
     drop(progress);
     let build_s = started.elapsed().as_secs_f64();
     let input = InputReport::new(&base);
@@ -81,8 +86,10 @@ fn build(args: &IndexBuild, interruption: &Interruption) -> Result<(), Failure> 
         command: "index build",
         version: env!("CARGO_PKG_VERSION"),
         metric: args.metric.name(),
-        m: args.m,
-        ef_construction: args.ef_construction,
+        index: options.method.name(),
+        m: options.m,
+        ef_construction: options.ef_construction,
+        deterministic: options.method != Method::Hnsw { parallel: true },
         seed: args.seed,
         inputs: vec![input],
         nodes: graph.n(),
@@ -100,10 +107,11 @@ fn build_text(report: &BuildReport) -> String {
     let edges = if report.nodes == 0 { 0.0 } else { report.edges as f64 / report.nodes as f64 };
     let looks_at = if report.codes { "rows rounded to bytes" } else { "the rows themselves" };
     format!(
-        "base: {}\n\n{}: {} with {edges:.1} edges each on average, {}; walks look at {looks_at}\n\
+        "base: {}\n\n{} by {}: {} with {edges:.1} edges each on average, {}; walks look at {looks_at}\n\
          built in {:.2} s; takes {} of memory beside the base\nwrote {}\n",
         report.inputs[0].line(),
         report.metric,
+        report.index,
         counted(report.nodes, "distinct row"),
         counted(report.entries, "starting point"),
         report.build_s,

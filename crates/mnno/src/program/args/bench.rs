@@ -7,8 +7,8 @@ use clap::builder::TypedValueParser;
 use clap::{Args, ValueEnum};
 use mnno::Metric;
 
-use super::Input;
 use super::values::parse_threads;
+use super::{GraphKind, Input};
 
 #[derive(Debug, Args)]
 #[command(
@@ -38,9 +38,9 @@ pub(crate) struct Bench {
     /// Half of the most neighbours that a row keeps in a graph
     #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u16).range(2..=512).map(usize::from))]
     pub(crate) m: usize,
-    /// Rows that are looked at for each row while a graph is built
-    #[arg(long, default_value_t = 64, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=4096).map(usize::from))]
-    pub(crate) ef_construction: usize,
+    /// Near rows that are looked at for each row while a graph is built, as of mnno index build
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=4096).map(usize::from))]
+    pub(crate) ef_construction: Option<usize>,
     /// What walks over a graph look at
     #[arg(long, value_enum, default_value_t)]
     pub(crate) traversal: TraversalRule,
@@ -76,6 +76,19 @@ pub(crate) enum IndexKind {
     Exact,
     /// A graph from exact neighbour lists
     KnnGraph,
+    /// A graph built row by row
+    Hnsw,
+}
+
+impl IndexKind {
+    /// What has to be built for it.
+    pub(crate) fn graph(self) -> Option<GraphKind> {
+        match self {
+            Self::Exact => None,
+            Self::KnnGraph => Some(GraphKind::KnnGraph),
+            Self::Hnsw => Some(GraphKind::Hnsw),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

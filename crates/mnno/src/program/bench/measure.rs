@@ -10,7 +10,7 @@ use rayon::ThreadPool;
 use super::cache::Cache;
 use super::report::{BaseRows, ResultReport};
 use super::{Asking, Setting, truth};
-use crate::program::args::{Bench, IndexKind, TraversalRule, spelled};
+use crate::program::args::{Bench, GraphKind, IndexKind, TraversalRule, spelled};
 use crate::program::budget::Budget;
 use crate::program::failure::Failure;
 use crate::program::inputs;
@@ -92,14 +92,14 @@ impl<'a> Measurement<'a> {
         Ok(results)
     }
 
-    /// The graph from exact lists, and the seconds that it took.
-    pub(super) fn knn_graph(&self) -> Result<(Index, f64), Failure> {
+    /// An index, and the seconds that it took to build it.
+    pub(super) fn built(&self, kind: GraphKind) -> Result<(Index, f64), Failure> {
         let (args, setting, base) = (self.args, self.setting, &self.setting.base.matrix);
-        let options =
-            BuildOptions { m: args.m, ef_construction: args.ef_construction, seed: args.seed, ..Default::default() };
+        let options = kind.options(args.m, args.ef_construction, false, args.seed)?;
         let needed = options.memory_beside(base.n(), base.d(), setting.threads.current_num_threads());
         let memory = self.left_after(needed, "building the index")?;
-        let progress = Progress::new("build", "million pairs", setting.interruption);
+        let unit = if kind == GraphKind::Hnsw { "rows" } else { "million pairs" };
+        let progress = Progress::new("build", unit, setting.interruption);
         let started = Instant::now();
         let threads = Threads::Pool(setting.threads);
         let index = Index::build(base, setting.metric, BuildOptions { memory, ..options }, threads, &progress)

@@ -27,7 +27,7 @@ pub(super) struct Report {
     /// Whether the queries are rows of the base, each of which is left out of its own list.
     pub(super) sampled_base_rows: bool,
     pub(super) m: usize,
-    pub(super) ef_construction: usize,
+    pub(super) ef_construction: Option<usize>,
     pub(super) seed: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) rows: Option<[usize; 2]>,
