@@ -19,6 +19,8 @@ use rayon::prelude::*;
 use crate::graph::{Graph, reach};
 use crate::incremental;
 use crate::points::Points;
+use crate::prune::{Candidate, Pruner, sort};
+use crate::search::HIDDEN;
 use crate::space::Space;
 
 /// Where a graph comes from.
@@ -48,10 +50,10 @@ impl Method {
         }
     }
 
-    /// The [`BuildOptions::ef_construction`] that does in most cases: 64, or 200 under [`Method::Hnsw`].
+    /// The [`BuildOptions::ef_construction`] that does in most cases: 32, or 200 under [`Method::Hnsw`].
     pub fn ef_construction(self) -> usize {
         match self {
-            Self::KnnGraph => 64,
+            Self::KnnGraph => 32,
             Self::Hnsw { .. } => 200,
         }
     }
@@ -108,15 +110,10 @@ const SUBSET: usize = 4;
 /// Nodes that walks begin from, at most, and of how many nodes there is one.
 const ENTRIES: usize = 512;
 const NODES_PER_ENTRY: usize = 64;
-/// Squared distances between candidates count so many times: 1.1 squared.
-const FACTOR: f64 = 1.21;
 /// One in so many nodes may lie more densely than rounding leaves apart.
 const DENSER: usize = 100;
 /// Ways back that are looked at for each node, nearest first.
 const BACK: usize = 96;
-
-/// A candidate: its squared distance, and its number.
-pub(crate) type Candidate = (f64, u32);
 
 pub(crate) struct Builder<'a> {
     pub(crate) points: Points<'a>,
@@ -157,7 +154,8 @@ impl Builder<'_> {
             size /= SUBSET;
         }
         let products = self.largest_products()?;
-        let graph = self.threads.run(|| self.graph(space, &candidates, entries, products.as_ref()))??;
+        let rough = self.points.are_rough_enough(spread, HIDDEN);
+        let graph = self.threads.run(|| self.graph(space, rough, &candidates, entries, products.as_ref()))??;
         Ok(Built { graph, spread })
     }
 
@@ -222,16 +220,18 @@ impl Builder<'_> {
     fn graph(
         &self,
         space: &Space<'_>,
+        rough: bool,
         candidates: &[Vec<Candidate>],
         entries: Vec<u32>,
         products: Option<&Neighbours>,
     ) -> Result<Graph, SearchError> {
+        let pruner = || Pruner::new(space, rough);
         let most = 2 * self.options.m;
         let forward: Vec<Vec<Candidate>> = candidates
             .par_iter()
-            .map_init(Pruner::default, |pruner, list| {
+            .map_init(pruner, |pruner, list| {
                 going_on(self.observer)?;
-                Ok(pruner.prune(space, list.clone(), most))
+                Ok(pruner.prune(list.clone(), most))
             })
             .collect::<Result<_, SearchError>>()?;
         let mut back: Vec<Vec<Candidate>> = vec![Vec::new(); forward.len()];
@@ -240,14 +240,14 @@ impl Builder<'_> {
                 back[other as usize].push((distance, node as u32));
             }
         }
-        let lists = forward.into_par_iter().zip(back).map_init(Pruner::default, |pruner, (mut list, mut back)| {
+        let lists = forward.into_par_iter().zip(back).map_init(pruner, |pruner, (mut list, mut back)| {
             going_on(self.observer)?;
             sort(&mut back);
             back.truncate(BACK);
             list.append(&mut back);
             sort(&mut list);
             if list.len() > most {
-                list = pruner.prune(space, list, most);
+                list = pruner.prune(list, most);
             }
             Ok(list.into_iter().map(|(_, other)| other).collect())
         });
@@ -330,52 +330,4 @@ fn descend(space: &Space<'_>, node: u32, entries: &[u32], lists: &[Vec<u32>]) ->
         here = next;
     }
     here.1
-}
-
-/// Nearest first, each candidate once.
-fn sort(list: &mut Vec<Candidate>) {
-    list.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-    list.dedup_by_key(|candidate| candidate.1);
-}
-
-/// Prunes lists on one thread.
-#[derive(Default)]
-struct Pruner {
-    /// The candidates' rows, one after the other.
-    rows: Vec<f32>,
-    norms: Vec<f64>,
-    scratch: Vec<f32>,
-}
-
-impl Pruner {
-    /// At most `most` of the candidates, nearest first, none of which a kept one before it is much nearer to than the node.
-    fn prune(&mut self, space: &Space<'_>, mut list: Vec<Candidate>, most: usize) -> Vec<Candidate> {
-        sort(&mut list);
-        let d = space.d();
-        self.rows.clear();
-        self.norms.clear();
-        for &(_, other) in &list {
-            self.rows.extend_from_slice(space.row(other as usize, &mut self.scratch));
-            self.norms.push(space.squared_norm(other));
-        }
-        let row = |i: usize| &self.rows[i * d..(i + 1) * d];
-        let mut kept: Vec<usize> = Vec::with_capacity(most);
-        for (i, &(distance, _)) in list.iter().enumerate() {
-            if kept.len() == most {
-                break;
-            }
-            let (fours, rest) = kept.as_chunks::<4>();
-            let leads_there = |between: f64| FACTOR * between <= distance;
-            let led = fours.iter().any(|four| {
-                let rows = four.map(row);
-                space.distances(row(i), rows, self.norms[i], four.map(|j| self.norms[j])).into_iter().any(leads_there)
-            }) || rest
-                .iter()
-                .any(|&j| leads_there(space.distances(row(i), [row(j)], self.norms[i], [self.norms[j]])[0]));
-            if !led {
-                kept.push(i);
-            }
-        }
-        kept.into_iter().map(|i| list[i]).collect()
-    }
 }

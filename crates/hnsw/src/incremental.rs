@@ -18,8 +18,9 @@ use hnsw_rs::hnsw::Hnsw;
 use mnno_exact::{Exclude, Kernels, Metric, NO_NEIGHBOUR, Rows, SearchError, Subset};
 use rayon::prelude::*;
 
-use crate::build::{BuildOptions, Builder, Built, Candidate, Method, Quiet, entries_of, finish, going_on, spread};
+use crate::build::{BuildOptions, Builder, Built, Method, Quiet, entries_of, finish, going_on, spread};
 use crate::graph::Graph;
+use crate::prune::Candidate;
 use crate::space::{Space, unit};
 
 /// Rows between two words to the observer.

@@ -37,6 +37,7 @@ mod file;
 mod graph;
 mod incremental;
 mod points;
+mod prune;
 mod search;
 mod space;
 mod walk;

@@ -19,7 +19,7 @@ const TOLD: u64 = 256;
 /// Queries that are worth a task of their own.
 const PER_TASK: usize = 16;
 /// Rounding may hide this share of what a walk must tell apart.
-const HIDDEN: f64 = 0.25;
+pub(crate) const HIDDEN: f64 = 0.25;
 /// Entries that a walk begins at.
 const STARTS: usize = 8;
 /// Nodes whose canonical scores are made at a time.

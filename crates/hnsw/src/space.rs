@@ -65,6 +65,23 @@ impl<'a> Space<'a> {
         scores.map(|score| self.squared_distance(score))
     }
 
+    /// As [`Space::distances`], of four rows in f32.
+    pub(crate) fn rough_distances(
+        &self,
+        x: &[f32],
+        rows: [&[f32]; 4],
+        squared_norm: f64,
+        squared_norms: [f64; 4],
+    ) -> [f64; 4] {
+        let kernels = self.points.kernels;
+        if self.metric() == Metric::Cosine {
+            let products = kernels.dot_rough(x, rows);
+            std::array::from_fn(|i| 2.0 - 2.0 * f64::from(products[i]) / (squared_norm * squared_norms[i]).sqrt())
+        } else {
+            kernels.squared_euclidean_rough(x, rows).map(f64::from)
+        }
+    }
+
     pub(crate) fn distance_between(&self, a: u32, b: u32) -> f64 {
         let (mut first, mut second) = (Vec::new(), Vec::new());
         let (x, y) = (self.row(a as usize, &mut first), self.row(b as usize, &mut second));

@@ -98,7 +98,7 @@ fn rows_of_bytes(n: usize, width: usize, byte: impl Fn(u64) -> i8) -> (Vec<Line>
     let rows: Vec<Vec<i8>> =
         (0..n).map(|i| (0..64 * width).map(|j| byte((i * 64 * width + j) as u64)).collect()).collect();
     let lines = |row: &Vec<i8>, add: u8| -> Vec<Line> {
-        let bytes: Vec<u8> = row.iter().map(|&b| (b as u8).wrapping_add(add)).collect();
+        let bytes: Vec<u8> = row.iter().map(|&b| b.cast_unsigned().wrapping_add(add)).collect();
         bytes.chunks(64).map(|c| Line(bytemuck::cast::<[u8; 64], _>(c.try_into().unwrap()))).collect()
     };
     (rows.iter().flat_map(|row| lines(row, 128)).collect(), rows)

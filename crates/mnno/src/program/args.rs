@@ -184,7 +184,7 @@ pub(crate) struct IndexBuild {
     /// Half of the most neighbours that a row keeps in the graph; at most 256 with hnsw
     #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u16).range(2..=512).map(usize::from))]
     pub(crate) m: usize,
-    /// Near rows that are looked at for each row: its exact nearest [64], or those in view of a walk with hnsw [200]
+    /// Near rows that are looked at for each row: its exact nearest [32], or those in view of a walk with hnsw [200]
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=4096).map(usize::from))]
     pub(crate) ef_construction: Option<usize>,
     /// Insert rows one after the other, so that hnsw too gives the same index every time; knn-graph always does

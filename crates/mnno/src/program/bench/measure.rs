@@ -201,15 +201,16 @@ impl<'a> Measurement<'a> {
         };
         let sample = Asking::sample(setting.base);
         let (exact, _) = truth::find(setting, &sample, self.cache, self.budget)?;
-        let options = self.options(index, ef, setting.threads)?;
-        let of = |asking: &Asking<'_>, exact| {
+        let of = |asking: &Asking<'_>, exact, ef| {
+            let options = self.options(index, ef, setting.threads)?;
             let options = SearchOptions { exclude: asking.exclude(), ..options };
             let found = asking
                 .with_rows(|queries| index.search(&setting.base.matrix, queries, &options))
                 .map_err(|e| self.failure(e))?;
             Ok::<_, Failure>(measures::recall(&found.lists, exact).expect("as many lists, of one length"))
         };
-        let (queries, rows) = (of(self.asking, self.exact)?, of(&sample, &exact)?);
+        // A row of the base itself takes one place in view.
+        let (queries, rows) = (of(self.asking, self.exact, ef)?, of(&sample, &exact, ef + 1)?);
         Ok(Some(BaseRows::new(ef, sample.n(), &rows, &queries)))
     }
 }
