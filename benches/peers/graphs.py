@@ -30,8 +30,7 @@ K, M, EF_CONSTRUCTION = 10, 16, 200
 TARGETS = [0.95, 0.99]
 TIES = 1e-6  # of two distances, relative
 QUERIES = 64  # at a time, in the truth
-RATES = [10, 11, 12, 13, 14, 16, 18, 20, 23, 26, 30, 35, 40, 46, 53, 61, 70, 80, 92, 106, 122, 140, 160, 185, 212, 244, 280]
-RATES += [320, 370, 430, 500, 600, 720, 860, 1000]
+RATES = [10, 13, 16, 20, 25, 32, 40, 50, 64, 80, 100, 128, 160, 200, 256, 400, 800]
 RECALLS = [10, 50, 200]
 
 Data = namedtuple("Data", "make metric ef")
