@@ -10,6 +10,10 @@ use crate::walk::{Near, Seen};
 
 /// Products of rows of so many bytes are exact in i32.
 pub(crate) const LONGEST: usize = 133_144;
+/// Bytes of a line.
+const LINE: usize = size_of::<Line>();
+/// Numbers that are kept with the bytes of a row.
+const TERMS: usize = 2;
 /// Rows whose mean is the origin of bytes.
 const SAMPLED: usize = 1024;
 /// Turns signed bytes into bytes that stand 128 too high, and back.
@@ -38,13 +42,41 @@ struct Coder {
     centre: Vec<f64>,
 }
 
-/// Row by row its bytes, which stand 128 too high, and in its last two words what a byte is worth and what is added to a product.
-/// Where those lie a query has zeros, so that they do not matter to products.
+/// Row by row its bytes, which stand 128 too high, and its terms: what a byte is worth, and what is added to a product. Where its
+/// last line has room, they are the last two words of that: a query has zeros there, so that they do not matter to products.
 #[derive(Debug)]
 struct CodedRows {
     /// Lines per row.
     width: usize,
     lines: Pages<Line>,
+    /// The terms, if lines have no room.
+    apart: Pages<[u32; TERMS]>,
+}
+
+/// All words of coded rows: of their bytes, and of terms that lie apart.
+type Words<'a> = [&'a [u32]; 2];
+
+/// Where the terms of rows lie.
+#[derive(Clone, Copy)]
+struct Terms<'a> {
+    words: &'a [u32],
+    /// Words from those of one row to those of the next.
+    stride: usize,
+}
+
+impl Terms<'_> {
+    #[inline]
+    fn words(&self, row: u32) -> &[u32] {
+        let end = (row as usize + 1) * self.stride;
+        &self.words[end - TERMS..end]
+    }
+
+    /// What a byte of the row is worth, and what is added to its products.
+    #[inline]
+    fn of(&self, row: u32) -> [f32; TERMS] {
+        let words = self.words(row);
+        [f32::from_bits(words[0]), f32::from_bits(words[1])]
+    }
 }
 
 /// A query in bytes, and the buffers for making it.
@@ -119,54 +151,74 @@ impl Coder {
     }
 }
 
-/// Lines of a row of `d` bytes and two numbers.
+/// Lines of a row of `d` bytes.
 fn width(d: usize) -> usize {
-    (d + 8).div_ceil(4 * TILE)
+    d.div_ceil(LINE).max(1)
 }
 
-/// What a byte of a row is worth, and what is added to its products.
-#[inline]
-fn terms(row: &[u32]) -> [f32; 2] {
-    let [.., step, offset] = row else { return [0.0; 2] };
-    [f32::from_bits(*step), f32::from_bits(*offset)]
+/// Whether the last line of a row of `d` bytes has room for its terms.
+fn has_room(d: usize) -> bool {
+    width(d) * LINE - d >= TERMS * size_of::<f32>()
 }
 
 impl CodedRows {
     /// Of these nodes, made on the current thread pool; with the mean of what rounding moves a row by times its norm.
     fn new(points: &Points<'_>, coder: &Coder, nodes: &[u32]) -> Result<(Self, f64), SearchError> {
-        let width = width(points.base.d());
-        let mut lines = Pages::default();
-        lines.resize(nodes.len() * width)?;
-        let rows = lines.as_mut_slice().par_chunks_mut(width).zip(nodes);
-        let lost = rows.map_init(<(Vec<f32>, Coding)>::default, |(row, coding), (lines, &node)| {
+        let mut coded = Self::room(nodes.len(), points.base.d())?;
+        let rows = coded.lines.as_mut_slice().par_chunks_mut(coded.width).zip(nodes);
+        let said = rows.map_init(<(Vec<f32>, Coding)>::default, |(row, coding), (lines, &node)| {
             let coded = coder.code(points.row(node, row), points.squared_norms[node as usize], coding);
             for (line, coded) in lines.iter_mut().zip(&coding.lines) {
                 *line = Line(coded.0.map(|word| word ^ SIGNS));
             }
-            let [.., step, offset] = &mut lines[width - 1].0;
-            (*step, *offset) = (coded.step.to_bits(), coded.offset.to_bits());
-            coded.residual * coded.norm
+            coded
         });
         // In order, so that the sum is the same for any threads.
-        let lost: Vec<f64> = lost.collect();
-        Ok((Self { width, lines }, lost.iter().sum::<f64>() / nodes.len().max(1) as f64))
+        let said: Vec<Coded> = said.collect();
+        let terms = said.iter().map(|coded| [coded.step.to_bits(), coded.offset.to_bits()]);
+        if has_room(points.base.d()) {
+            for (lines, terms) in coded.lines.as_mut_slice().chunks_mut(coded.width).zip(terms) {
+                lines[coded.width - 1].0[TILE - TERMS..].copy_from_slice(&terms);
+            }
+        } else {
+            coded.apart.as_mut_slice().iter_mut().zip(terms).for_each(|(apart, terms)| *apart = terms);
+        }
+        let lost = said.iter().map(|coded| coded.residual * coded.norm).sum::<f64>();
+        Ok((coded, lost / nodes.len().max(1) as f64))
+    }
+
+    /// Room for `n` rows of `d` values.
+    fn room(n: usize, d: usize) -> Result<Self, SearchError> {
+        let width = width(d);
+        let mut coded = Self { width, lines: Pages::default(), apart: Pages::default() };
+        coded.lines.resize(n.saturating_mul(width))?;
+        coded.apart.resize(if has_room(d) { 0 } else { n })?;
+        Ok(coded)
     }
 
     /// Of `n` rows of `d` values from their words. None if the lengths or numbers do not fit.
-    fn from_words(words: &[u32], n: usize, d: usize) -> Result<Option<Self>, SearchError> {
-        let width = width(d);
-        let finite = words.chunks_exact(TILE * width).all(|row| terms(row).into_iter().all(f32::is_finite));
-        if n.checked_mul(TILE * width) != Some(words.len()) || !finite {
+    fn from_words([words, apart]: Words<'_>, n: usize, d: usize) -> Result<Option<Self>, SearchError> {
+        let of_apart = if has_room(d) { 0 } else { n };
+        if n.checked_mul(TILE * width(d)) != Some(words.len()) || of_apart * TERMS != apart.len() {
             return Ok(None);
         }
-        let mut lines: Pages<Line> = Pages::default();
-        lines.resize(n * width)?;
-        bytemuck::cast_slice_mut(lines.as_mut_slice()).copy_from_slice(words);
-        Ok(Some(Self { width, lines }))
+        let mut coded = Self::room(n, d)?;
+        bytemuck::cast_slice_mut(coded.lines.as_mut_slice()).copy_from_slice(words);
+        bytemuck::cast_slice_mut(coded.apart.as_mut_slice()).copy_from_slice(apart);
+        let terms = coded.terms();
+        let finite = (0..n as u32).all(|row| terms.of(row).iter().all(|term| term.is_finite()));
+        Ok(finite.then_some(coded))
     }
 
-    fn words(&self) -> &[u32] {
-        bytemuck::cast_slice(self.lines.as_slice())
+    fn terms(&self) -> Terms<'_> {
+        match self.apart.as_slice() {
+            [] => Terms { words: bytemuck::cast_slice(self.lines.as_slice()), stride: TILE * self.width },
+            apart => Terms { words: apart.as_flattened(), stride: TERMS },
+        }
+    }
+
+    fn words(&self) -> Words<'_> {
+        [bytemuck::cast_slice(self.lines.as_slice()), self.apart.as_slice().as_flattened()]
     }
 
     fn near<'a>(
@@ -176,7 +228,7 @@ impl CodedRows {
         lines: &'a [Line],
         products: &'a mut Vec<i32>,
     ) -> NearCodes<'a> {
-        NearCodes { coder, rows: self.lines.as_slice(), width: self.width, lines, products, coded }
+        NearCodes { coder, rows: self.lines.as_slice(), terms: self.terms(), lines, products, coded }
     }
 }
 
@@ -205,14 +257,16 @@ impl Codes {
     /// # Errors
     /// [`SearchError::Allocation`]
     pub(crate) fn from_parts(
-        (centre, of_entries, of_nodes): (Vec<f64>, &[u32], Option<&[u32]>),
+        (centre, of_entries, of_nodes): (Vec<f64>, Words<'_>, Option<Words<'_>>),
         squared_norms: &[f64],
-        entries: usize,
+        entries_of: usize,
         metric: Metric,
     ) -> Result<Option<Self>, SearchError> {
         let d = centre.len();
         let finite = centre.iter().all(|c| c.is_finite());
-        let Some(entries) = CodedRows::from_words(of_entries, entries, d)?.filter(|_| finite) else { return Ok(None) };
+        let Some(entries) = CodedRows::from_words(of_entries, entries_of, d)?.filter(|_| finite) else {
+            return Ok(None);
+        };
         let nodes = match of_nodes {
             None => None,
             Some(words) => match CodedRows::from_words(words, squared_norms.len(), d)? {
@@ -221,12 +275,12 @@ impl Codes {
             },
         };
         let coder = Coder { metric, kernels: Kernels::detect(), power: unit(squared_norms), centre };
-        let numbers = (0..entries.lines.as_slice().len() / entries.width).map(|number| number as u32).collect();
+        let numbers = (0..entries_of as u32).collect();
         Ok(Some(Self { coder, entries, numbers, nodes }))
     }
 
-    /// The origin, and the words of entries and of nodes.
-    pub(crate) fn parts(&self) -> (&[f64], &[u32], Option<&[u32]>) {
+    /// The origin, and the words of entries and of nodes: of their bytes, and of terms that lie apart.
+    pub(crate) fn parts(&self) -> (&[f64], Words<'_>, Option<Words<'_>>) {
         (&self.coder.centre, self.entries.words(), self.nodes.as_ref().map(CodedRows::words))
     }
 
@@ -237,7 +291,8 @@ impl Codes {
 
     /// Bytes of memory.
     pub(crate) fn bytes(&self) -> usize {
-        let words = self.entries.words().len() + self.nodes.as_ref().map_or(0, |nodes| nodes.words().len());
+        let of_nodes = self.nodes.as_ref().map_or([&[][..]; 2], CodedRows::words);
+        let words: usize = self.entries.words().iter().chain(&of_nodes).map(|words| words.len()).sum();
         4 * (words + self.numbers.len()) + 8 * self.coder.centre.len()
     }
 
@@ -276,8 +331,7 @@ impl Codes {
 pub(crate) struct NearCodes<'a> {
     coder: &'a Coder,
     rows: &'a [Line],
-    /// Lines per row.
-    width: usize,
+    terms: Terms<'a>,
     /// Of the query.
     lines: &'a [Line],
     products: &'a mut Vec<i32>,
@@ -286,16 +340,17 @@ pub(crate) struct NearCodes<'a> {
 
 impl Near for NearCodes<'_> {
     fn prefetch(&self, node: u32) {
-        let begin = node as usize * self.width;
-        mnno_simd::prefetch(&self.rows[begin..begin + self.width]);
+        let (begin, width) = (node as usize * self.lines.len(), self.lines.len());
+        mnno_simd::prefetch(&self.rows[begin..begin + width]);
+        mnno_simd::prefetch(self.terms.words(node));
     }
 
     fn scores(&mut self, nodes: &[u32], scores: &mut Vec<f32>) {
         self.coder.kernels.dot_bytes(self.lines, self.rows, nodes, self.products);
-        let (step, width, rows) = (self.coded.step, self.width, self.rows);
+        let (step, terms) = (self.coded.step, self.terms);
         scores.clear();
         scores.extend(nodes.iter().zip(&*self.products).map(|(&node, &product)| {
-            let [of_row, offset] = terms(&rows[node as usize * width + width - 1].0);
+            let [of_row, offset] = terms.of(node);
             product as f32 * (step * of_row) + offset
         }));
     }
@@ -311,8 +366,7 @@ impl Near for NearCodes<'_> {
     fn margin(&self, seen: Seen) -> f64 {
         // A rounded value is off by a step over the root of 12 in the mean square, and either side is rounded; rows are about as
         // many steps long as the query.
-        let width = self.width;
-        let [step, _] = terms(&self.rows[seen.node() as usize * width + width - 1].0);
+        let [step, _] = self.terms.of(seen.node());
         MARGIN * (2.0f64 / 12.0).sqrt() * f64::from(step) * self.coded.norm
     }
 }

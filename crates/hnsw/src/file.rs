@@ -32,7 +32,7 @@ const HEAD: usize = 80;
 const ENTRY: usize = 24;
 
 /// The sections, in the order of the file; the last ones, of codes, may be missing.
-const SECTIONS: [&str; 9] = [
+const SECTIONS: [&str; 11] = [
     "groups of equal rows",
     "squared norms",
     "spread",
@@ -41,12 +41,14 @@ const SECTIONS: [&str; 9] = [
     "entries",
     "centre of codes",
     "codes of entries",
+    "terms of entries",
     "codes of nodes",
+    "terms of nodes",
 ];
 /// Bytes of the numbers in each.
-const WIDTHS: [u64; 9] = [4, 8, 8, 8, 4, 4, 8, 4, 4];
+const WIDTHS: [u64; 11] = [4, 8, 8, 8, 4, 4, 8, 4, 4, 4, 4];
 const WITHOUT_CODES: usize = 6;
-const WITHOUT_CODES_OF_NODES: usize = 8;
+const WITHOUT_CODES_OF_NODES: usize = 9;
 
 /// Numbers of a section.
 enum Section<'a> {
@@ -148,8 +150,8 @@ impl Index {
         ];
         if let Some(codes) = &self.codes {
             let (centre, of_entries, of_nodes) = codes.parts();
-            sections.extend([Section::Doubles(centre), Section::Words(of_entries)]);
-            sections.extend(of_nodes.map(Section::Words));
+            sections.push(Section::Doubles(centre));
+            sections.extend(of_entries.into_iter().chain(of_nodes.into_iter().flatten()).map(Section::Words));
         }
         let mut table = Vec::new();
         for (kind, section) in sections.iter().enumerate() {
@@ -217,9 +219,11 @@ impl Index {
         let graph = graph.ok_or(FileError::Invalid { what: "edges lead to rows that do not exist" })?;
         let d = usize::try_from(head.d).map_err(|_| FileError::Invalid { what: "there are too many columns" })?;
         let codes = match &sections[WITHOUT_CODES..] {
-            [centre, of_entries, rest @ ..] => {
-                let of_nodes = rest.first().map(|words| u32s(words));
-                let parts = (f64s(centre), &*u32s(of_entries), of_nodes.as_deref());
+            [centre, entries, terms, of_nodes @ ..] => {
+                let [entries, terms] = [u32s(entries), u32s(terms)];
+                let of_nodes: Vec<Vec<u32>> = of_nodes.iter().map(|section| u32s(section)).collect();
+                let nodes = if let [nodes, terms] = &*of_nodes { Some([&**nodes, &**terms]) } else { None };
+                let parts = (f64s(centre), [&*entries, &*terms], nodes);
                 let codes = Codes::from_parts(parts, &squared_norms, graph.entries().len(), head.metric);
                 let codes = codes.map_err(no_memory)?.filter(|_| sections[WITHOUT_CODES].len() / 8 == d);
                 Some(codes.ok_or(FileError::Invalid { what: "codes do not fit the rows" })?)

@@ -2,6 +2,9 @@
 
 use crate::Graph;
 
+/// Places from the end within which the place of a node is looked for one by one.
+const SHORT: usize = 16;
+
 /// Scores of one query with nodes; larger is nearer.
 pub(crate) trait Near {
     /// Asks for what the score of a node is made of.
@@ -57,9 +60,20 @@ impl Seen {
         } else {
             *nearest.last_mut().filter(|last| self < **last)? = self;
         }
-        let (last, others) = nearest.split_last()?;
-        let place = others.partition_point(|other| other < last);
-        nearest[place..].rotate_right(1);
+        // Most of what comes late is far down, and has not far to go.
+        let last = nearest.len() - 1;
+        let near = last.saturating_sub(SHORT);
+        let mut place = last;
+        if self < nearest[near] {
+            place = nearest[..near].partition_point(|&other| other < self);
+            nearest.copy_within(place..last, place + 1);
+        } else {
+            while place > 0 && self < nearest[place - 1] {
+                nearest[place] = nearest[place - 1];
+                place -= 1;
+            }
+        }
+        nearest[place] = self;
         Some(place)
     }
 }
@@ -108,15 +122,17 @@ impl Walk {
 
     /// Those of `nodes` that were not seen yet are the fresh ones.
     fn look_at(&mut self, nodes: &[u32], near: &impl Near) {
-        self.fresh.clear();
+        // Whether a node was seen is a coin toss, which no branch foretells: each is written down, and written over if it was.
+        self.fresh.resize(nodes.len(), 0);
+        let mut count = 0;
         for &node in nodes {
             let (word, bit) = (&mut self.visited[node as usize / 64], 1 << (node % 64));
-            if *word & bit == 0 {
-                *word |= bit;
-                near.prefetch(node);
-                self.fresh.push(node);
-            }
+            self.fresh[count] = node;
+            count += usize::from(*word & bit == 0);
+            *word |= bit;
         }
+        self.fresh.truncate(count);
+        self.fresh.iter().for_each(|&node| near.prefetch(node));
         self.set.extend_from_slice(&self.fresh);
     }
 

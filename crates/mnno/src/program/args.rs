@@ -15,7 +15,7 @@ use mnno::hnsw::{BuildOptions, Method};
 use mnno::store::{Format, Io};
 
 use super::failure::Failure;
-pub(crate) use bench::{Bench, IndexKind, TraversalRule};
+pub(crate) use bench::{Bench, IndexKind};
 use values::{format_names, parse_rows, parse_size, parse_threads};
 
 /// Do two sets of vectors describe the same neighbourhoods?
@@ -179,7 +179,7 @@ pub(crate) struct IndexBuild {
     #[arg(long, default_value = "cosine", value_name = "METRIC")]
     pub(crate) metric: Metric,
     /// How the graph is built
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_enum, value_name = "KIND", default_value_t)]
     pub(crate) index: GraphKind,
     /// Half of the most neighbours that a row keeps in the graph; at most 256 with hnsw
     #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u16).range(2..=512).map(usize::from))]
@@ -220,6 +220,9 @@ pub(crate) struct IndexSearch {
     /// Rows kept in view during a search: more find more of the true neighbours, and take longer
     #[arg(long, default_value_t = 64, value_name = "COUNT")]
     pub(crate) ef: usize,
+    /// What is looked at on the way
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) traversal: TraversalRule,
     /// Output, as of mnno knn; existing files are replaced
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: PathBuf,
@@ -343,6 +346,15 @@ impl GraphKind {
         let ef_construction = ef_construction.unwrap_or(method.ef_construction());
         Ok(BuildOptions { m, ef_construction, seed, ..BuildOptions::new(method) })
     }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TraversalRule {
+    /// Rows rounded to bytes, where the index has them
+    #[default]
+    Auto,
+    /// The rows themselves
+    F32,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

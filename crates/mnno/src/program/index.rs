@@ -9,7 +9,7 @@ use mnno::store::{Format, plain};
 use mnno::{Exclude, NO_NEIGHBOUR, Neighbours, Threads, Ties};
 use serde::Serialize;
 
-use super::args::{GraphKind, IndexBuild, IndexCommand, IndexSearch, SelfRule, TieRule, spelled};
+use super::args::{GraphKind, IndexBuild, IndexCommand, IndexSearch, SelfRule, TieRule, TraversalRule, spelled};
 use super::budget::Budget;
 use super::failure::{Failure, code};
 use super::inputs;
@@ -182,6 +182,7 @@ fn search(args: &IndexSearch, interruption: &Interruption) -> Result<(), Failure
     let progress = Progress::new("search", "queries", interruption);
     let options = SearchOptions {
         ef: args.ef,
+        codes: args.traversal == TraversalRule::Auto,
         ties,
         memory: budget.left(),
         exclude: if own { Exclude::SameIndex } else { Exclude::None },

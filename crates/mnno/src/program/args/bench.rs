@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use mnno::Metric;
 
 use super::values::parse_threads;
-use super::{GraphKind, Input};
+use super::{GraphKind, Input, TraversalRule};
 
 #[derive(Debug, Args)]
 #[command(
@@ -29,11 +29,11 @@ pub(crate) struct Bench {
     #[arg(long, default_value = "cosine", value_name = "METRIC")]
     pub(crate) metric: Metric,
     /// What is measured
-    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [IndexKind::Exact, IndexKind::KnnGraph])]
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "KIND,..", default_value = "exact,knn-graph")]
     pub(crate) index: Vec<IndexKind>,
     /// Rows kept in view during a search, one setting after the other; below k + 2 that is taken
     #[arg(long, value_name = "COUNT,..", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..),
-          default_values_t = [10, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512])]
+          default_value = "12,16,24,32,48,64,96,128,192,256,384,512")]
     pub(crate) ef: Vec<u32>,
     /// Half of the most neighbours that a row keeps in a graph
     #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u16).range(2..=512).map(usize::from))]
@@ -89,13 +89,4 @@ impl IndexKind {
             Self::Hnsw => Some(GraphKind::Hnsw),
         }
     }
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum TraversalRule {
-    /// Rows rounded to bytes, where the index has them
-    #[default]
-    Auto,
-    /// The rows themselves
-    F32,
 }

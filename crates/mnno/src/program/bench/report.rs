@@ -146,7 +146,10 @@ impl Report {
             text += &format!("walks that met too few candidates, finished by exact search: up to {finished}\n");
         }
         if first.ef.is_some() {
-            text += &format!("{}\n", reached(results));
+            let threads = results.iter().map(|result| result.threads).max();
+            let most = |result: &&ResultReport| Some(result.threads) == threads;
+            let exact = self.results.iter().filter(most).find(|result| result.ef.is_none());
+            text += &format!("{}\n", reached(&results.iter().filter(most).collect::<Vec<_>>(), exact));
         }
         text
     }
@@ -158,26 +161,40 @@ impl Report {
     }
 }
 
-/// `recall 0.95 from ef 24, at 41,000 queries per second; 0.99 ..`, on most threads.
-fn reached(results: &[ResultReport]) -> String {
-    let threads = results.iter().map(|result| result.threads).max().unwrap_or(1);
-    let results = || results.iter().filter(|result| result.threads == threads);
-    let best = results().max_by(|a, b| a.recall.total_cmp(&b.recall));
+/// `with 2 threads: recall 0.95 from ef 24, at 41,000 queries per second; 0.99 ..`.
+fn reached(results: &[&ResultReport], exact: Option<&ResultReport>) -> String {
+    let smallest = results[0].ef;
+    let best = results.iter().copied().max_by(|a, b| a.recall.total_cmp(&b.recall));
     let mut said = Vec::new();
+    let mut pays = String::new();
     for aim in AIMS {
-        let first = results().find(|result| result.recall >= aim);
+        let first = results.iter().copied().find(|result| result.recall >= aim);
         if let Some((result, ef)) = first.and_then(|result| Some((result, result.ef?))) {
-            said.push(format!("{aim} from ef {ef}, at {} queries per second", thousands(result.qps)));
+            let smallest = if result.ef == smallest { " (the smallest tried)" } else { "" };
+            said.push(format!("{aim} from ef {ef}{smallest}, at {} queries per second", thousands(result.qps)));
+            pays = exact.map_or_else(String::new, |exact| repaid(result, exact, aim));
         } else if let Some((result, ef)) = best.and_then(|result| Some((result, result.ef?))) {
+            let rows = if result.traversal == Some("int8") { ", or --traversal f32" } else { "" };
             said.push(format!(
                 "{aim} is not reached: the highest is {:.4}, at ef {ef}. Try a larger --ef; if that does not help, a larger --m \
-                 and --ef-construction, or --traversal f32",
+                 and --ef-construction{rows}",
                 result.recall
             ));
             break;
         }
     }
-    format!("recall {} ({})", said.join("; "), counted(threads, "thread"))
+    format!("with {}: recall {}{pays}", counted(results[0].threads, "thread"), said.join("; "))
+}
+
+/// What a graph is worth beside exact search.
+fn repaid(graph: &ResultReport, exact: &ResultReport, aim: f64) -> String {
+    let saved = 1.0 / exact.qps - 1.0 / graph.qps;
+    if saved > 0.0 {
+        let (times, queries) = (graph.qps / exact.qps, thousands((graph.build_s / saved).ceil()));
+        format!("\nat {aim} that is {times:.1} times exact search; the build is repaid after {queries} queries")
+    } else {
+        format!("\nat {aim} exact search is as fast, with nothing to build")
+    }
 }
 
 /// `41,000`, with three digits that mean something.
