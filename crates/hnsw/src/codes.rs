@@ -84,6 +84,8 @@ impl Terms<'_> {
 pub(crate) struct Coding {
     lines: Vec<Line>,
     scratch: Vec<f64>,
+    /// The part of the origin that is taken off a query.
+    centre: Vec<f64>,
     products: Vec<i32>,
     scores: Vec<f32>,
     nearest: Vec<Seen>,
@@ -91,16 +93,25 @@ pub(crate) struct Coding {
 
 /// What is said of a coded row.
 #[derive(Clone, Copy)]
-pub(crate) struct Coded {
+struct CodedRow {
     step: f32,
     /// Added to products with the row.
     offset: f32,
-    /// Of a query: what its scores lack of its products with rows.
+    /// By how much rounding moves it, times its norm about the origin.
+    lost: f64,
+}
+
+/// What is said of a coded query.
+#[derive(Clone, Copy)]
+pub(crate) struct Coded {
+    step: f32,
+    /// Multiplies the offsets of rows.
+    offsets: f32,
+    /// What scores are beside those that rows have: as many times, and less so much.
+    scale: f64,
     shift: f64,
-    /// About the origin.
+    /// Of what was rounded.
     norm: f64,
-    /// By how much rounding moves it.
-    residual: f64,
 }
 
 impl Coder {
@@ -134,20 +145,48 @@ impl Coder {
         if self.metric == Metric::Cosine { 1.0 } else { self.power * self.power }
     }
 
+    /// Whether scores are products.
+    fn of_products(&self) -> bool {
+        matches!(self.metric, Metric::Cosine | Metric::InnerProduct)
+    }
+
     /// Makes `coding.lines` of a row, signed bytes.
-    fn code(&self, row: &[f32], squared_norm: f64, coding: &mut Coding) -> Coded {
+    fn code_row(&self, row: &[f32], squared_norm: f64, coding: &mut Coding) -> CodedRow {
+        let said = self.quantise(row, Frame { factor: self.factor(squared_norm), centre: &self.centre }, coding);
+        let offset = if self.of_products() { said.with_centre } else { -0.5 * said.squared_norm };
+        CodedRow { step: said.step, offset: offset as f32, lost: said.residual * said.squared_norm.sqrt() }
+    }
+
+    /// Makes `coding.lines` of a query. None if it is so much longer than the rows that it has no code.
+    ///
+    /// A product with a row is that with the row about the origin, up to what is the same for all rows. A unit query `q` is
+    /// rounded less what it shares with the origin `c`, `t c`, since `q y = (q - t c) y + t c y`, and of each row `y` the product
+    /// with `c` is known. How long the query is does not matter.
+    fn code_query(&self, query: &[f32], squared_norm: f64, coding: &mut Coding) -> Option<Coded> {
+        if !self.of_products() {
+            let said = self.quantise(query, Frame { factor: self.power, centre: &self.centre }, coding);
+            let (scale, shift) = (self.squared(), -0.5 * said.squared_norm);
+            let coded = Coded { step: said.step, offsets: 1.0, scale, shift, norm: said.squared_norm.sqrt() };
+            return said.residual.is_finite().then_some(coded);
+        }
+        let factor = if squared_norm > 0.0 { 1.0 / squared_norm.sqrt() } else { 1.0 };
+        let with_centre: f64 = query.iter().zip(&self.centre).map(|(&x, c)| factor * f64::from(x) * c).sum();
+        let of_centre: f64 = self.centre.iter().map(|c| c * c).sum();
+        let share = if of_centre > 0.0 { with_centre / of_centre } else { 0.0 };
+        let mut centre = std::mem::take(&mut coding.centre);
+        centre.clear();
+        centre.extend(self.centre.iter().map(|c| share * c));
+        let said = self.quantise(query, Frame { factor, centre: &centre }, coding);
+        coding.centre = centre;
+        let scale = if self.metric == Metric::Cosine { 1.0 } else { self.power * factor };
+        let (offsets, norm) = (share as f32, said.squared_norm.sqrt());
+        Some(Coded { step: said.step, offsets, scale, shift: with_centre, norm })
+    }
+
+    fn quantise(&self, row: &[f32], frame: Frame<'_>, coding: &mut Coding) -> Quantised {
         coding.lines.resize(width(row.len()), Line::ZERO);
-        let frame = Frame { factor: self.factor(squared_norm), centre: &self.centre };
         let words = bytemuck::cast_slice_mut(&mut coding.lines);
-        let quantised = self.kernels.quantise(Element::Int8, row, frame, words, &mut coding.scratch);
-        let Quantised { step, residual, squared_norm, with_centre, .. } = quantised;
-        let (offset, shift) = match self.metric {
-            Metric::Cosine | Metric::InnerProduct => {
-                (with_centre, with_centre + self.centre.iter().map(|c| c * c).sum::<f64>())
-            }
-            Metric::Euclidean | Metric::SquaredEuclidean => (-0.5 * squared_norm, -0.5 * squared_norm),
-        };
-        Coded { step, offset: offset as f32, shift, norm: squared_norm.sqrt(), residual }
+        self.kernels.quantise(Element::Int8, row, frame, words, &mut coding.scratch)
     }
 }
 
@@ -167,14 +206,14 @@ impl CodedRows {
         let mut coded = Self::room(nodes.len(), points.base.d())?;
         let rows = coded.lines.as_mut_slice().par_chunks_mut(coded.width).zip(nodes);
         let said = rows.map_init(<(Vec<f32>, Coding)>::default, |(row, coding), (lines, &node)| {
-            let coded = coder.code(points.row(node, row), points.squared_norms[node as usize], coding);
+            let coded = coder.code_row(points.row(node, row), points.squared_norms[node as usize], coding);
             for (line, coded) in lines.iter_mut().zip(&coding.lines) {
                 *line = Line(coded.0.map(|word| word ^ SIGNS));
             }
             coded
         });
         // In order, so that the sum is the same for any threads.
-        let said: Vec<Coded> = said.collect();
+        let said: Vec<CodedRow> = said.collect();
         let terms = said.iter().map(|coded| [coded.step.to_bits(), coded.offset.to_bits()]);
         if has_room(points.base.d()) {
             for (lines, terms) in coded.lines.as_mut_slice().chunks_mut(coded.width).zip(terms) {
@@ -183,7 +222,7 @@ impl CodedRows {
         } else {
             coded.apart.as_mut_slice().iter_mut().zip(terms).for_each(|(apart, terms)| *apart = terms);
         }
-        let lost = said.iter().map(|coded| coded.residual * coded.norm).sum::<f64>();
+        let lost = said.iter().map(|coded| coded.lost).sum::<f64>();
         Ok((coded, lost / nodes.len().max(1) as f64))
     }
 
@@ -298,7 +337,7 @@ impl Codes {
 
     /// Rounds a query to bytes, which stay in `coding`; none if it is so much longer than the rows that it has no code.
     pub(crate) fn code(&self, query: &[f32], squared_norm: f64, coding: &mut Coding) -> Option<Coded> {
-        Some(self.coder.code(query, squared_norm, coding)).filter(|coded| coded.residual.is_finite())
+        self.coder.code_query(query, squared_norm, coding)
     }
 
     /// The `count` of the `entries` nearest to the coded query, written to `starts`.
@@ -347,20 +386,17 @@ impl Near for NearCodes<'_> {
 
     fn scores(&mut self, nodes: &[u32], scores: &mut Vec<f32>) {
         self.coder.kernels.dot_bytes(self.lines, self.rows, nodes, self.products);
-        let (step, terms) = (self.coded.step, self.terms);
+        let (Coded { step, offsets, .. }, terms) = (self.coded, self.terms);
         scores.clear();
         scores.extend(nodes.iter().zip(&*self.products).map(|(&node, &product)| {
             let [of_row, offset] = terms.of(node);
-            product as f32 * (step * of_row) + offset
+            product as f32 * (step * of_row) + offsets * offset
         }));
     }
 
     fn without_rounding(&self, canonical: f64) -> f64 {
-        let product = match self.coder.metric {
-            Metric::Cosine | Metric::InnerProduct => canonical,
-            Metric::Euclidean | Metric::SquaredEuclidean => -0.5 * canonical,
-        };
-        product * self.coder.squared() - self.coded.shift
+        let product = if self.coder.of_products() { canonical } else { -0.5 * canonical };
+        product * self.coded.scale - self.coded.shift
     }
 
     fn margin(&self, seen: Seen) -> f64 {
