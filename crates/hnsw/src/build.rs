@@ -1,7 +1,7 @@
 //! How a graph is built, and one from exact neighbour lists: prune, add the way back, connect. The other way is in
 //! `incremental.rs`.
 //!
-//! 1. Every node gets its exact nearest nodes as candidates, and as many of nested random subsets of the nodes, whose
+//! 1. Every node gets its exact nearest nodes as candidates (of very many nodes, most of them: `nearby.rs`), and as many of nested random subsets of the nodes, whose
 //!    nearest are far: the long edges that make walks short.
 //! 2. A candidate becomes a neighbour unless a nearer neighbour already leads there: unless it is nearer to that one,
 //!    by a factor, than to the node (the relative-neighbourhood rule; Toussaint 1980, with the factor of Jayaram Subramanya
@@ -18,6 +18,7 @@ use rayon::prelude::*;
 
 use crate::graph::{Graph, reach};
 use crate::incremental;
+use crate::nearby::{self, Lists};
 use crate::points::Points;
 use crate::space::Space;
 
@@ -67,7 +68,9 @@ pub struct BuildOptions {
     pub m: usize,
     /// Candidates that are looked at for each node: its exact nearest, or under [`Method::Hnsw`] what a walk keeps in view.
     pub ef_construction: usize,
-    /// Of the random subsets, or under [`Method::Hnsw`] of the order of insertion.
+    /// Under [`Method::KnnGraph`], whether the nearest are exact.
+    pub lists: Lists,
+    /// Of the random subsets and pivots, or under [`Method::Hnsw`] of the order of insertion.
     pub seed: u64,
     /// The most memory, in bytes, that each of the exact searches may take beside [`BuildOptions::memory_beside`].
     pub memory: u64,
@@ -82,7 +85,7 @@ impl Default for BuildOptions {
 impl BuildOptions {
     /// `m` 16 and the method's usual `ef_construction`.
     pub fn new(method: Method) -> Self {
-        Self { method, m: 16, ef_construction: method.ef_construction(), seed: 0, memory: u64::MAX }
+        Self { method, m: 16, ef_construction: method.ef_construction(), lists: Lists::Auto, seed: 0, memory: u64::MAX }
     }
 
     /// Bytes of memory that building an index of `n` rows of `d` values on `threads` threads takes beside its exact searches, at
@@ -96,6 +99,8 @@ impl BuildOptions {
         let edges = self.m.saturating_mul(8).saturating_add(BACK);
         let row =
             candidates.saturating_add(edges).saturating_mul(size_of::<Candidate>()).saturating_add(d + 160) as u64;
+        // The clusters that a node joins, while they are looked for and once they are found.
+        let row = row.saturating_add(if self.lists.nearby(n).is_some() { nearby::MEMORY } else { 0 });
         let pruned = candidates.saturating_add(edges).saturating_mul(d.saturating_mul(4)) as u64;
         row.saturating_mul(n as u64).saturating_add(pruned.saturating_mul(threads as u64))
     }
@@ -130,6 +135,8 @@ pub(crate) struct Builder<'a> {
 pub(crate) struct Built {
     pub(crate) graph: Graph,
     pub(crate) spread: f64,
+    /// [`Index::nearby`](crate::Index::nearby).
+    pub(crate) nearby: Option<f64>,
 }
 
 impl Builder<'_> {
@@ -143,8 +150,14 @@ impl Builder<'_> {
 
     fn by_lists(&self, space: &Space<'_>) -> Result<Built, SearchError> {
         let n = self.points.equal.groups();
+        let k = self.options.ef_construction;
+        let nearby = self.options.lists.nearby(n);
         let mut candidates: Vec<Vec<Candidate>> = vec![Vec::new(); n];
-        self.add_nearest(space, None, self.options.ef_construction, &mut candidates)?;
+        if nearby.is_some() {
+            candidates = self.nearby(space, k)?;
+        } else {
+            self.add_nearest(space, None, k, &mut candidates)?;
+        }
         let spread = spread(space, candidates.iter().filter_map(|list| Some((list.first()?.0, list.last()?.0))));
         let order = self.random_order();
         let mut entries = order[..entries_of(n)].to_vec();
@@ -158,7 +171,7 @@ impl Builder<'_> {
         }
         let products = self.largest_products()?;
         let graph = self.threads.run(|| self.graph(space, &candidates, entries, products.as_ref()))??;
-        Ok(Built { graph, spread })
+        Ok(Built { graph, spread, nearby })
     }
 
     /// The nodes in a random order.
@@ -333,7 +346,7 @@ fn descend(space: &Space<'_>, node: u32, entries: &[u32], lists: &[Vec<u32>]) ->
 }
 
 /// Nearest first, each candidate once.
-fn sort(list: &mut Vec<Candidate>) {
+pub(crate) fn sort(list: &mut Vec<Candidate>) {
     list.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     list.dedup_by_key(|candidate| candidate.1);
 }
