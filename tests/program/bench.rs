@@ -48,7 +48,7 @@ fn results_are_told_as_text_json_csv_and_pictures() {
 
     let csv = fs::read_to_string(folder.path("out.csv")).unwrap();
     let lines: Vec<&str> = csv.lines().collect();
-    assert_eq!(lines[0], "index,ef,traversal,recall,qps,threads,build_s,bytes,finished_exactly");
+    assert_eq!(lines[0], "index,ef,traversal,recall,qps,threads,build_s,bytes,finished_exactly,nearby_lists");
     assert_eq!(lines.len(), 1 + results.len());
     assert!(lines[1].starts_with("exact,,,1.0,") && lines[3].starts_with("knn-graph,12,"), "{csv}");
 
@@ -75,7 +75,7 @@ fn results_are_told_as_text_json_csv_and_pictures() {
         "\nknn-graph: built in ",
         "; walks look at f32\n",
         "\nef   recall@10  queries/s, 1 thread\n300     1.0000 ",
-        "\nrecall 0.95 from ef 300, at ",
+        "\nwith 1 thread: recall 0.95 from ef 300 (the smallest tried), at ",
     ] {
         assert!(run.stdout.contains(text), "{text}: {run:?}");
     }
@@ -268,7 +268,7 @@ fn what_cannot_be_measured_is_refused_before_the_work() {
         ("nan.npy -k 1", 65, "error: nan.npy: "),
         ("x.npy --queries zero.npy -k 1", 65, "error: zero.npy: row 1 (from 0) is a zero vector"),
         ("x.npy -k 1 --ef 0", 2, "error: invalid value '0' for '--ef <COUNT,..>'"),
-        ("x.npy -k 1 --index tree", 2, "error: invalid value 'tree' for '--index <INDEX>'"),
+        ("x.npy -k 1 --index tree", 2, "error: invalid value 'tree' for '--index <KIND,..>'"),
         (
             "x.npy -k 1 --truth x.npy",
             2,

@@ -64,6 +64,24 @@ fn rows_inserted_one_after_the_other_give_the_same_bytes() {
     );
 }
 
+#[test]
+fn lists_of_nearby_clusters_are_said_aloud() {
+    let folder = built();
+    let said = "lists from nearby clusters, not exact: exact ones would take about 0.";
+    let run = folder.run("index build x.npy --lists nearby -o y.ann");
+    assert!(run.code == Some(0) && run.stdout.contains(&format!("\n{said}")), "{run:?}");
+    for (lists, nearby) in [("auto", false), ("exact", false), ("nearby", true)] {
+        let json = folder.run(&format!("index build x.npy --lists {lists} -o y.ann --json")).json();
+        assert_eq!(json["nearby_lists"].is_f64(), nearby, "{json}");
+        let run = folder.run(&format!(
+            "bench x.npy -k 3 --ef 50 --index knn-graph --lists {lists} --threads 1 --truth-cache kept --csv {lists}.csv"
+        ));
+        assert!(run.code == Some(0) && run.stdout.contains(said) == nearby, "{run:?}");
+        let csv = fs::read_to_string(folder.path(&format!("{lists}.csv"))).unwrap();
+        assert_eq!(csv.trim_end().ends_with(','), !nearby, "{csv}");
+    }
+}
+
 /// `hnsw_rs` has something to say at every 50,000th point.
 #[test]
 fn nothing_but_the_report_reaches_stdout() {

@@ -1,7 +1,7 @@
 //! How a graph is built, and one from exact neighbour lists: prune, add the way back, connect. The other way is in
 //! `incremental.rs`.
 //!
-//! 1. Every node gets its exact nearest nodes as candidates, and as many of nested random subsets of the nodes, whose
+//! 1. Every node gets its exact nearest nodes as candidates (of very many nodes, most of them: `nearby.rs`), and as many of nested random subsets of the nodes, whose
 //!    nearest are far: the long edges that make walks short.
 //! 2. A candidate becomes a neighbour unless a nearer neighbour already leads there: unless it is nearer to that one,
 //!    by a factor, than to the node (the relative-neighbourhood rule; Toussaint 1980, with the factor of Jayaram Subramanya
@@ -16,8 +16,9 @@
 use mnno_exact::{Metric, NO_NEIGHBOUR, Neighbours, Observer, Rows, Search, SearchError, Subset, Threads, Ties};
 use rayon::prelude::*;
 
-use crate::graph::{Graph, reach};
+use crate::graph::{Graph, parts, reach};
 use crate::incremental;
+use crate::nearby::{self, Lists};
 use crate::points::Points;
 use crate::prune::{Candidate, Pruner, sort};
 use crate::search::HIDDEN;
@@ -69,7 +70,9 @@ pub struct BuildOptions {
     pub m: usize,
     /// Candidates that are looked at for each node: its exact nearest, or under [`Method::Hnsw`] what a walk keeps in view.
     pub ef_construction: usize,
-    /// Of the random subsets, or under [`Method::Hnsw`] of the order of insertion.
+    /// Under [`Method::KnnGraph`], whether the nearest are exact.
+    pub lists: Lists,
+    /// Of the random subsets and pivots, or under [`Method::Hnsw`] of the order of insertion.
     pub seed: u64,
     /// The most memory, in bytes, that each of the exact searches may take beside [`BuildOptions::memory_beside`].
     pub memory: u64,
@@ -84,7 +87,7 @@ impl Default for BuildOptions {
 impl BuildOptions {
     /// `m` 16 and the method's usual `ef_construction`.
     pub fn new(method: Method) -> Self {
-        Self { method, m: 16, ef_construction: method.ef_construction(), seed: 0, memory: u64::MAX }
+        Self { method, m: 16, ef_construction: method.ef_construction(), lists: Lists::Auto, seed: 0, memory: u64::MAX }
     }
 
     /// Bytes of memory that building an index of `n` rows of `d` values on `threads` threads takes beside its exact searches, at
@@ -98,6 +101,8 @@ impl BuildOptions {
         let edges = self.m.saturating_mul(8).saturating_add(BACK);
         let row =
             candidates.saturating_add(edges).saturating_mul(size_of::<Candidate>()).saturating_add(d + 160) as u64;
+        // The clusters that a node joins, while they are looked for and once they are found.
+        let row = row.saturating_add(if self.lists.nearby(n).is_some() { nearby::MEMORY } else { 0 });
         let pruned = candidates.saturating_add(edges).saturating_mul(d.saturating_mul(4)) as u64;
         row.saturating_mul(n as u64).saturating_add(pruned.saturating_mul(threads as u64))
     }
@@ -127,6 +132,8 @@ pub(crate) struct Builder<'a> {
 pub(crate) struct Built {
     pub(crate) graph: Graph,
     pub(crate) spread: f64,
+    /// [`Index::nearby`](crate::Index::nearby).
+    pub(crate) nearby: Option<f64>,
 }
 
 impl Builder<'_> {
@@ -140,14 +147,19 @@ impl Builder<'_> {
 
     fn by_lists(&self, space: &Space<'_>) -> Result<Built, SearchError> {
         let n = self.points.equal.groups();
+        let k = self.options.ef_construction;
+        let nearby = self.options.lists.nearby(n);
         let mut candidates: Vec<Vec<Candidate>> = vec![Vec::new(); n];
-        self.add_nearest(space, None, self.options.ef_construction, &mut candidates)?;
+        if nearby.is_some() {
+            candidates = self.nearby(space, k)?;
+        } else {
+            self.add_nearest(space, None, k, &mut candidates)?;
+        }
         let spread = spread(space, candidates.iter().filter_map(|list| Some((list.first()?.0, list.last()?.0))));
         let order = self.random_order();
-        let mut entries = order[..entries_of(n)].to_vec();
-        entries.sort_unstable();
+        let entries = entries(&order, &candidates);
         let mut size = n / SUBSET;
-        while size > OF_SUBSET && size >= entries.len() {
+        while size > OF_SUBSET && size >= entries_of(n) {
             let mut subset = order[..size].to_vec();
             subset.sort_unstable();
             self.add_nearest(space, Some(&subset), OF_SUBSET, &mut candidates)?;
@@ -156,7 +168,7 @@ impl Builder<'_> {
         let products = self.largest_products()?;
         let rough = self.points.are_rough_enough(spread, HIDDEN);
         let graph = self.threads.run(|| self.graph(space, rough, &candidates, entries, products.as_ref()))??;
-        Ok(Built { graph, spread })
+        Ok(Built { graph, spread, nearby })
     }
 
     /// The nodes in a random order.
@@ -278,6 +290,29 @@ pub(crate) fn finish(
 /// How many of `n` nodes walks begin from.
 pub(crate) fn entries_of(n: usize) -> usize {
     (n / NODES_PER_ENTRY).clamp(1, ENTRIES).min(n)
+}
+
+/// The first nodes of `order`, and one of each part of the nodes that lists do not lead out of and that has none, the largest
+/// parts first: at most [`ENTRIES`].
+fn entries(order: &[u32], lists: &[Vec<Candidate>]) -> Vec<u32> {
+    let parts = parts(lists.len(), |node| lists[node as usize].iter().map(|&(_, other)| other));
+    let part = |&node: &u32| parts[node as usize] as usize;
+    let mut sizes = vec![0u32; lists.len()];
+    for node in order {
+        sizes[part(node)] += 1;
+    }
+    let (first, rest) = order.split_at(entries_of(order.len()));
+    let mut begun = vec![false; lists.len()];
+    for node in first {
+        begun[part(node)] = true;
+    }
+    let mut more: Vec<u32> =
+        rest.iter().copied().filter(|node| !std::mem::replace(&mut begun[part(node)], true)).collect();
+    more.sort_by_key(|node| std::cmp::Reverse(sizes[part(node)]));
+    more.truncate(ENTRIES - first.len().min(ENTRIES));
+    let mut entries = [first, &more].concat();
+    entries.sort_unstable();
+    entries
 }
 
 /// [`Built::spread`] of the squared distances of nodes from their nearest and their farthest candidates.

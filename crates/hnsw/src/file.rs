@@ -230,7 +230,7 @@ impl Index {
             }
             _ => None,
         };
-        Ok((Self { metric: head.metric, d, equal, graph, squared_norms, codes, spread }, head))
+        Ok((Self { metric: head.metric, d, equal, graph, squared_norms, codes, spread, nearby: None }, head))
     }
 }
 

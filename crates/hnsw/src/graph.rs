@@ -100,6 +100,25 @@ impl<'a> Edges<'a> {
     }
 }
 
+/// For each of `n` nodes one that stands for all that edges, in either direction, connect with it.
+pub(crate) fn parts<I: Iterator<Item = u32>>(n: usize, edges: impl Fn(u32) -> I) -> Vec<u32> {
+    let mut above: Vec<u32> = (0..n as u32).collect();
+    let find = |above: &mut Vec<u32>, mut node: u32| {
+        while above[node as usize] != node {
+            above[node as usize] = above[above[node as usize] as usize];
+            node = above[node as usize];
+        }
+        node
+    };
+    for node in 0..n as u32 {
+        for other in edges(node) {
+            let (a, b) = (find(&mut above, node), find(&mut above, other));
+            above[a.max(b) as usize] = a.min(b);
+        }
+    }
+    (0..n as u32).map(|node| find(&mut above, node)).collect()
+}
+
 /// Marks everything that can be reached from `nodes`; returns how much was new.
 pub(crate) fn reach(lists: &[Vec<u32>], nodes: &[u32], reached: &mut [bool]) -> usize {
     let mut stack: Vec<u32> = nodes.iter().copied().filter(|&node| !reached[node as usize]).collect();
@@ -117,4 +136,15 @@ pub(crate) fn reach(lists: &[Vec<u32>], nodes: &[u32], reached: &mut [bool]) -> 
         }
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parts;
+
+    #[test]
+    fn parts_are_what_edges_connect() {
+        let edges: [&[u32]; 7] = [&[3], &[], &[1], &[], &[6, 5], &[], &[]];
+        assert_eq!(parts(7, |node| edges[node as usize].iter().copied()), [0, 1, 1, 0, 4, 4, 4]);
+    }
 }

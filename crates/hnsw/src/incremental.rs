@@ -77,7 +77,7 @@ impl Builder<'_> {
             drop(hnsw);
             finish(space, &near, entries, lists, products.as_ref())
         })??;
-        Ok(Built { graph, spread })
+        Ok(Built { graph, spread, nearby: None })
     }
 
     /// All nodes, inserted.

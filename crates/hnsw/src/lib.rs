@@ -5,7 +5,8 @@
 //! is scored and ordered as the exact search would, so that an approximate list differs from the exact one only by what the
 //! walk has missed.
 //!
-//! **The graph** is built from exact neighbour lists ([`Index::build`], `build.rs`), which [`mnno_exact`] makes cheap. It is the
+//! **The graph** is built from exact neighbour lists ([`Index::build`], `build.rs`), which [`mnno_exact`] makes cheap; of very
+//! many rows, from lists of nearby clusters, most of which is exact ([`Lists`], `nearby.rs`). It is the
 //! same for any number of threads and any SIMD tier. [`Method::Hnsw`] builds it row by row instead (`incremental.rs`), which
 //! takes longer where the lists are cheap and finds a little less; that graph is the same every time only if one thread
 //! inserts.
@@ -36,6 +37,7 @@ mod codes;
 mod file;
 mod graph;
 mod incremental;
+mod nearby;
 mod points;
 mod prune;
 mod search;
@@ -45,4 +47,5 @@ mod walk;
 pub use build::{BuildOptions, Method};
 pub use file::{FileError, Head};
 pub use graph::Graph;
+pub use nearby::Lists;
 pub use search::{Found, Index, SearchOptions};

@@ -40,6 +40,7 @@ pub struct Index {
     pub(crate) codes: Option<Codes>,
     /// How far apart the scores of a node's nearest and its farthest candidate are, as products, for one of the densest nodes.
     pub(crate) spread: f64,
+    pub(crate) nearby: Option<f64>,
 }
 
 /// How an index is searched.
@@ -124,7 +125,16 @@ impl Index {
         } else {
             None
         };
-        Ok(Self { metric, d: base.d(), graph: built.graph, squared_norms, codes, equal, spread: built.spread })
+        Ok(Self {
+            metric,
+            d: base.d(),
+            graph: built.graph,
+            squared_norms,
+            codes,
+            equal,
+            spread: built.spread,
+            nearby: built.nearby,
+        })
     }
 
     /// Whether `base` has the shape and the norms, bit for bit, of the base that the index was built from; looks at every
@@ -147,6 +157,12 @@ impl Index {
     /// The graph over the distinct rows.
     pub fn graph(&self) -> &Graph {
         &self.graph
+    }
+
+    /// If the index has just been built from lists of nearby clusters ([`Lists`](crate::Lists)): how many times as long exact
+    /// ones would have taken, by estimate.
+    pub fn nearby(&self) -> Option<f64> {
+        self.nearby
     }
 
     /// Nodes that a walk keeps in view: at least the list, the best one left out and the query itself, at most all.

@@ -357,3 +357,44 @@ fn equal_scores_in_view_are_ordered_by_row() {
         assert_eq!(found.lists, exact);
     }
 }
+
+/// The order of products does not depend on how long a query is.
+#[test]
+fn short_and_long_queries_find_the_same_products() {
+    const D: usize = 50;
+    let mut random = Random(31);
+    for mean in [0.0, 3.0] {
+        let rows: Vec<f32> = (0..3000 * D).map(|_| random.normal() + mean).collect();
+        let queries: Vec<f32> = (0..100 * D).map(|_| random.normal() + mean).collect();
+        let base = SliceRows::new(&rows, D);
+        let index = build(&rows, D, Metric::InnerProduct);
+        let found = |length: f32| {
+            let queries: Vec<f32> = queries.iter().map(|x| x * length).collect();
+            let queries = SliceRows::new(&queries, D);
+            let options = SearchOptions { ef: 200, ..SearchOptions::new(10) };
+            let found = index.search(&base, &queries, &options).unwrap().lists;
+            let exact = Search::new(Metric::InnerProduct, 10).queries(&base, &queries).unwrap();
+            recall(&found, &exact, 0..100)
+        };
+        for length in [1e-30, 1e-5, 1.0, 1e20] {
+            assert!(found(length) > 0.97, "mean {mean}, length {length}: {}", found(length));
+        }
+    }
+}
+
+/// Clusters that no list leads out of: each has a node where walks can begin.
+#[test]
+fn no_cluster_is_lost() {
+    const D: usize = 50;
+    let mut random = Random(32);
+    let rows = clustered(&mut random, 100, 50, D, 100_000.0);
+    let base = SliceRows::new(&rows, D);
+    let exact = Search::new(Metric::SquaredEuclidean, 10).self_join(&base).unwrap();
+    for seed in 0..3 {
+        let options = BuildOptions { seed, ..BuildOptions::default() };
+        let index = Index::build(&base, Metric::SquaredEuclidean, options, Threads::default(), &()).unwrap();
+        let found = index.self_join(&base, &SearchOptions::new(10)).unwrap();
+        let recall = recall(&found.lists, &exact, 0..rows.len() / D);
+        assert!(recall > 0.99, "seed {seed}: {recall}");
+    }
+}

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use clap::builder::TypedValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use mnno::Metric;
-use mnno::hnsw::{BuildOptions, Method};
+use mnno::hnsw::{BuildOptions, Lists, Method};
 use mnno::store::{Format, Io};
 
 use super::failure::Failure;
@@ -187,6 +187,9 @@ pub(crate) struct IndexBuild {
     /// Near rows that are looked at for each row: its exact nearest [32], or those in view of a walk with hnsw [200]
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=4096).map(usize::from))]
     pub(crate) ef_construction: Option<usize>,
+    /// Whether the near rows of knn-graph are exact
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) lists: ListsRule,
     /// Insert rows one after the other, so that hnsw too gives the same index every time; knn-graph always does
     #[arg(long)]
     pub(crate) deterministic: bool,
@@ -324,6 +327,27 @@ pub(crate) enum GraphKind {
     KnnGraph,
     /// Row after row, each among the nearest that are found of those before it
     Hnsw,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ListsRule {
+    /// Exact up to about 500,000 rows, nearby beyond
+    #[default]
+    Auto,
+    /// The exact nearest of every row, whatever time that takes
+    Exact,
+    /// The nearest among rows of nearby clusters: most of the exact ones, in less time where rows are many
+    Nearby,
+}
+
+impl From<ListsRule> for Lists {
+    fn from(rule: ListsRule) -> Self {
+        match rule {
+            ListsRule::Auto => Self::Auto,
+            ListsRule::Exact => Self::Exact,
+            ListsRule::Nearby => Self::Nearby,
+        }
+    }
 }
 
 impl GraphKind {

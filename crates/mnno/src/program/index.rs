@@ -36,6 +36,9 @@ struct BuildReport {
     /// Whether the same command gives the same index.
     deterministic: bool,
     seed: u64,
+    /// If the graph comes from lists of nearby clusters: how many times as long exact ones would take.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nearby_lists: Option<f64>,
     inputs: Vec<InputReport>,
     /// Distinct rows.
     nodes: usize,
@@ -51,6 +54,7 @@ struct BuildReport {
 
 fn build(args: &IndexBuild, interruption: &Interruption) -> Result<(), Failure> {
     let options = args.index.options(args.m, args.ef_construction, args.deterministic, args.seed)?;
+    let options = BuildOptions { lists: args.lists.into(), ..options };
     let threads = searcher::start_threads(args.threads)?;
     let mut budget = Budget::new(args.input.memory);
     let base =
@@ -91,6 +95,7 @@ fn build(args: &IndexBuild, interruption: &Interruption) -> Result<(), Failure> 
         ef_construction: options.ef_construction,
         deterministic: options.method != Method::Hnsw { parallel: true },
         seed: args.seed,
+        nearby_lists: index.nearby(),
         inputs: vec![input],
         nodes: graph.n(),
         edges: graph.edges(),
@@ -106,8 +111,9 @@ fn build(args: &IndexBuild, interruption: &Interruption) -> Result<(), Failure> 
 fn build_text(report: &BuildReport) -> String {
     let edges = if report.nodes == 0 { 0.0 } else { report.edges as f64 / report.nodes as f64 };
     let looks_at = if report.codes { "rows rounded to bytes" } else { "the rows themselves" };
+    let nearby = report.nearby_lists.map(report::nearby_text).unwrap_or_default();
     format!(
-        "base: {}\n\n{} by {}: {} with {edges:.1} edges each on average, {}; walks look at {looks_at}\n\
+        "base: {}\n\n{} by {}: {} with {edges:.1} edges each on average, {}; walks look at {looks_at}\n{nearby}\
          built in {:.2} s; takes {} of memory beside the base\nwrote {}\n",
         report.inputs[0].line(),
         report.metric,

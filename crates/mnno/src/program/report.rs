@@ -194,6 +194,11 @@ pub(crate) fn note(text: &str) {
     let _ = writeln!(io::stderr(), "note: {text}");
 }
 
+/// The remark on a graph whose lists are those of nearby clusters: exact ones would take `times` as long.
+pub(crate) fn nearby_text(times: f64) -> String {
+    format!("lists from nearby clusters, not exact: exact ones would take about {times:.1} times as long\n")
+}
+
 /// A name from a file, fit to be shown: control characters, which could move the cursor, are escaped.
 pub(crate) fn shown(name: &str) -> String {
     let escaped = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };

@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use mnno::Metric;
 
 use super::values::parse_threads;
-use super::{GraphKind, Input, TraversalRule};
+use super::{GraphKind, Input, ListsRule, TraversalRule};
 
 #[derive(Debug, Args)]
 #[command(
@@ -41,6 +41,9 @@ pub(crate) struct Bench {
     /// Near rows that are looked at for each row while a graph is built, as of mnno index build
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=4096).map(usize::from))]
     pub(crate) ef_construction: Option<usize>,
+    /// Whether the near rows of knn-graph are exact, as of mnno index build
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) lists: ListsRule,
     /// What walks over a graph look at
     #[arg(long, value_enum, default_value_t)]
     pub(crate) traversal: TraversalRule,

@@ -87,6 +87,7 @@ impl<'a> Measurement<'a> {
                 build_s: 0.0,
                 bytes: 0,
                 finished_exactly: 0,
+                nearby_lists: None,
             });
         }
         Ok(results)
@@ -96,6 +97,7 @@ impl<'a> Measurement<'a> {
     pub(super) fn built(&self, kind: GraphKind) -> Result<(Index, f64), Failure> {
         let (args, setting, base) = (self.args, self.setting, &self.setting.base.matrix);
         let options = kind.options(args.m, args.ef_construction, false, args.seed)?;
+        let options = BuildOptions { lists: args.lists.into(), ..options };
         let needed = options.memory_beside(base.n(), base.d(), setting.threads.current_num_threads());
         let memory = self.left_after(needed, "building the index")?;
         let unit = if kind == GraphKind::Hnsw { "rows" } else { "million pairs" };
@@ -164,6 +166,7 @@ impl<'a> Measurement<'a> {
                     build_s: *build_s,
                     bytes: index.bytes(),
                     finished_exactly: exact,
+                    nearby_lists: index.nearby(),
                 });
             }
         }

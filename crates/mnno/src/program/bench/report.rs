@@ -56,6 +56,8 @@ pub(super) struct ResultReport {
     pub(super) bytes: usize,
     /// Queries whose walks met too few candidates, and that were searched exactly.
     pub(super) finished_exactly: usize,
+    /// If the graph comes from lists of nearby clusters: how many times as long exact ones would take.
+    pub(super) nearby_lists: Option<f64>,
 }
 
 /// Rows of the base as queries, beside the queries, at one beam.
@@ -130,6 +132,7 @@ impl Report {
                 size(first.bytes as u64)
             ),
         };
+        text += &first.nearby_lists.map(report::nearby_text).unwrap_or_default();
         let settings: Vec<&[ResultReport]> = results.chunk_by(|a, b| a.ef == b.ef).collect();
         let speeds = |setting: &[ResultReport]| -> Vec<String> {
             setting.iter().map(|result| format!("queries/s, {}", counted(result.threads, "thread"))).collect()
