@@ -200,7 +200,7 @@ fn approximate_neighbours_are_told_of_with_what_they_miss() {
         assert_eq!(exact["approximate"], serde_json::Value::Null);
     }
     let run = folder.run("compare x.npy y.npy --ann");
-    assert!(run.stdout.contains("\n[0] and [1]: approximate lists, recall "), "{run:?}");
+    assert!(run.stdout.contains("\n[0] and [1]: the table is of approximate lists, with recall "), "{run:?}");
     folder.run("compare x.npy y.npy --ef 5").fails_with(
         2,
         "error: the following required arguments were not provided:\n  --ann\n\n\

@@ -11,13 +11,15 @@
 //! takes longer where the lists are cheap and finds a little less; that graph is the same every time only if one thread
 //! inserts.
 //!
-//! **What walks look at**: the rows as they are, or rows rounded to bytes, a quarter of the memory traffic, where rounding
-//! hides less than the walk must tell apart ([`Index::codes`]).
+//! **What walks look at**: rows rounded to bytes, a quarter of the memory traffic, where rounding hides less than the walk
+//! must tell apart ([`Index::codes`]); else the rows in f32, or in f64 where that hides too much. The entries to begin at are
+//! chosen by their bytes in any case.
 //!
 //! **Equal rows** enter the graph once and are expanded in the answer: copies can neither crowd a list nor cut the graph.
 //!
-//! **Cost.** Build: one exact self-join with `ef_construction` neighbours, and pruning; or a walk for each row. Memory per row: about `8 m + 8` bytes for the
-//! graph, `d` rounded up to a multiple of 64 and 8 more for bytes, 28 for norms and equal rows; the vectors stay where they are.
+//! **Cost.** Build: one exact self-join with `ef_construction` neighbours, and pruning; or a walk for each row. Memory per
+//! row: at most about `8 m + 8` bytes for the graph, `d` rounded up to a multiple of 64 for bytes (8 more where that leaves no
+//! room for two numbers), 28 for norms and equal rows; the vectors stay where they are.
 //!
 //! # Examples
 //! ```

@@ -102,14 +102,15 @@ impl ApproximateReport {
     pub(crate) fn text(&self) -> String {
         let [low, high] = self.exact_ci95;
         format!(
-            "approximate lists, recall {:.4} and {:.4} on {} sampled rows: there mNNO is {:.6}, and {:.6} by exact lists;\n  \
-             of all rows by exact lists about {:.6}, 95 % interval {low:.6} to {high:.6}",
+            "the table is of approximate lists, with recall {:.4} and {:.4} on {} sampled rows;\n  \
+             by exact lists mNNO is about {:.6}, 95 % interval {low:.6} to {high:.6}\n  \
+             (of the sampled rows alone {:.6} by approximate lists, {:.6} by exact ones)",
             self.recall[0],
             self.recall[1],
             self.sampled_rows,
+            self.exact_estimate,
             self.sample_approximate,
-            self.sample_exact,
-            self.exact_estimate
+            self.sample_exact
         )
     }
 }

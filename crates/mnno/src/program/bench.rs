@@ -153,7 +153,6 @@ pub(crate) fn run(args: &Bench, interruption: &Interruption) -> Result<(), Failu
         queries: asking.n(),
         sampled_base_rows: asking.sampled.is_some(),
         m: args.m,
-        ef_construction: args.ef_construction,
         seed: args.seed,
         rows: args.input.rows.as_ref().map(|rows| [rows.start, rows.end]),
         inputs: given.iter().map(|input| InputReport::new(input)).collect(),

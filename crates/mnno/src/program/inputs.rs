@@ -82,7 +82,7 @@ pub(crate) fn one_matrix(
 
 /// Zero rows have no place in an index under the cosine.
 pub(crate) fn refuse_zero_rows(input: &Checked, metric: Metric) -> Result<(), Failure> {
-    let hint = "leave such rows out of the file, or build the index with --metric euclidean, which needs no direction";
+    let hint = "leave such rows out of the file, or use --metric euclidean, which needs no direction";
     without_zero_rows(&[input], vec![None], metric, ZeroRule::Error).map(|_| ()).map_err(|failure| failure.hint(hint))
 }
 

@@ -67,7 +67,7 @@ pub(crate) struct Bench {
     /// Also write the results to a CSV file
     #[arg(long, value_name = "OUT.csv")]
     pub(crate) csv: Option<PathBuf>,
-    /// Also draw recall against queries per second; may be given twice
+    /// Also draw recall against queries per second; may be given more than once
     #[arg(long, value_name = "OUT.svg|OUT.png")]
     pub(crate) plot: Vec<PathBuf>,
 }

@@ -35,6 +35,13 @@ pub(super) struct Measurement<'a> {
     one: Option<ThreadPool>,
 }
 
+/// An index, the seconds that it took to build it, and the near rows that were looked at for each row.
+pub(super) struct Built {
+    index: Index,
+    build_s: f64,
+    ef_construction: usize,
+}
+
 impl<'a> Measurement<'a> {
     pub(super) fn new(
         args: &'a Bench,
@@ -80,6 +87,7 @@ impl<'a> Measurement<'a> {
             results.push(ResultReport {
                 index: spelled(&IndexKind::Exact),
                 ef: None,
+                ef_construction: None,
                 traversal: None,
                 recall: self.recall(&found),
                 qps,
@@ -93,8 +101,8 @@ impl<'a> Measurement<'a> {
         Ok(results)
     }
 
-    /// An index, and the seconds that it took to build it.
-    pub(super) fn built(&self, kind: GraphKind) -> Result<(Index, f64), Failure> {
+    /// An index, built.
+    pub(super) fn built(&self, kind: GraphKind) -> Result<Built, Failure> {
         let (args, setting, base) = (self.args, self.setting, &self.setting.base.matrix);
         let options = kind.options(args.m, args.ef_construction, false, args.seed)?;
         let options = BuildOptions { lists: args.lists.into(), ..options };
@@ -106,7 +114,7 @@ impl<'a> Measurement<'a> {
         let threads = Threads::Pool(setting.threads);
         let index = Index::build(base, setting.metric, BuildOptions { memory, ..options }, threads, &progress)
             .map_err(|e| self.failure(e))?;
-        Ok((index, started.elapsed().as_secs_f64()))
+        Ok(Built { index, build_s: started.elapsed().as_secs_f64(), ef_construction: options.ef_construction })
     }
 
     fn left_after(&self, bytes: u64, what: &str) -> Result<u64, Failure> {
@@ -145,8 +153,9 @@ impl<'a> Measurement<'a> {
     }
 
     /// Recall and speed of an index, for each beam and number of threads.
-    pub(super) fn walks(&self, kind: IndexKind, built: &(Index, f64)) -> Result<Vec<ResultReport>, Failure> {
-        let ((index, build_s), setting, mut results) = (built, self.setting, Vec::new());
+    pub(super) fn walks(&self, kind: IndexKind, built: &Built) -> Result<Vec<ResultReport>, Failure> {
+        let Built { index, build_s, ef_construction } = built;
+        let (setting, mut results) = (self.setting, Vec::new());
         let efs = self.efs(index)?;
         let progress = Progress::new(&format!("measure {}", spelled(&kind)), "settings", setting.interruption);
         let total = (efs.len() * self.pools().count()) as u64;
@@ -159,6 +168,7 @@ impl<'a> Measurement<'a> {
                 results.push(ResultReport {
                     index: spelled(&kind),
                     ef: Some(ef),
+                    ef_construction: Some(*ef_construction),
                     traversal: Some(if options.codes && index.codes() { "int8" } else { "f32" }),
                     recall: self.recall(&lists),
                     qps,
@@ -193,7 +203,7 @@ impl<'a> Measurement<'a> {
     /// The recall of rows of the base as queries, beside that of the queries; none if the base has too few rows.
     pub(super) fn base_rows(
         &self,
-        (index, _): &(Index, f64),
+        Built { index, .. }: &Built,
         results: &[ResultReport],
     ) -> Result<Option<BaseRows>, Failure> {
         let setting = self.setting;

@@ -27,7 +27,6 @@ pub(super) struct Report {
     /// Whether the queries are rows of the base, each of which is left out of its own list.
     pub(super) sampled_base_rows: bool,
     pub(super) m: usize,
-    pub(super) ef_construction: Option<usize>,
     pub(super) seed: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) rows: Option<[usize; 2]>,
@@ -45,6 +44,8 @@ pub(super) struct ResultReport {
     pub(super) index: String,
     /// Rows kept in view; exact search has none.
     pub(super) ef: Option<usize>,
+    /// Near rows that were looked at for each row while the graph was built.
+    pub(super) ef_construction: Option<usize>,
     /// What walks look at: `int8` or `f32`.
     pub(super) traversal: Option<&'static str>,
     pub(super) recall: f64,
