@@ -114,7 +114,7 @@ const OF_SUBSET: usize = 24;
 const SUBSET: usize = 4;
 /// Nodes that walks begin from, at most, and of how many nodes there is one.
 const ENTRIES: usize = 512;
-const NODES_PER_ENTRY: usize = 64;
+const NODES_PER_ENTRY: usize = 32;
 /// One in so many nodes may lie more densely than rounding leaves apart.
 const DENSER: usize = 100;
 /// Ways back that are looked at for each node, nearest first.
