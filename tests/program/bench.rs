@@ -48,9 +48,12 @@ fn results_are_told_as_text_json_csv_and_pictures() {
 
     let csv = fs::read_to_string(folder.path("out.csv")).unwrap();
     let lines: Vec<&str> = csv.lines().collect();
-    assert_eq!(lines[0], "index,ef,traversal,recall,qps,threads,build_s,bytes,finished_exactly,nearby_lists");
+    assert_eq!(
+        lines[0],
+        "index,ef,ef_construction,traversal,recall,qps,threads,build_s,bytes,finished_exactly,nearby_lists"
+    );
     assert_eq!(lines.len(), 1 + results.len());
-    assert!(lines[1].starts_with("exact,,,1.0,") && lines[3].starts_with("knn-graph,12,"), "{csv}");
+    assert!(lines[1].starts_with("exact,,,,1.0,") && lines[3].starts_with("knn-graph,12,32,"), "{csv}");
 
     let svg = fs::read_to_string(folder.path("out.svg")).unwrap();
     assert!(svg.starts_with("<svg ") && svg.trim_end().ends_with("</svg>"));
