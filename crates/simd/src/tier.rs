@@ -164,10 +164,20 @@ impl Kernels {
         self.0
     }
 
-    /// Runs `kernel` compiled for this tier. The closure must be `#[inline(always)]`, or it is compiled without the
-    /// tier's instructions (slower, with the same result).
+    /// Runs `kernel` compiled for this tier: a plain loop then uses its vectors. The closure, and what it calls, must be
+    /// `#[inline(always)]`, or it is compiled without the tier's instructions (slower, with the same result).
+    ///
+    /// # Examples
+    /// ```
+    /// let (kernels, mut x) = (mnno_simd::Kernels::detect(), [1.0_f32, 4.0]);
+    /// kernels.run(
+    ///     #[inline(always)]
+    ///     || x.iter_mut().for_each(|x| *x = x.sqrt()),
+    /// );
+    /// assert_eq!(x, [1.0, 2.0]);
+    /// ```
     #[inline(always)]
-    pub(crate) fn run<T>(self, kernel: impl FnOnce() -> T) -> T {
+    pub fn run<T>(self, kernel: impl FnOnce() -> T) -> T {
         match self.0 {
             Backend::Portable => kernel(),
             #[cfg(target_arch = "x86_64")]

@@ -1,0 +1,60 @@
+//! Why a map cannot be made, read or applied.
+
+/// What is wrong with a map or its data.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum MapError {
+    /// Rows of other dimensions than the map takes.
+    #[error("rows have {rows} dimensions, but the map takes {map}")]
+    Dimensions {
+        /// Dimensions of the rows.
+        rows: usize,
+        /// Dimensions that the map takes.
+        map: usize,
+    },
+    /// Layers that do not make a map.
+    #[error("the layers do not fit each other, or are none or more than 9")]
+    Layers,
+    /// A weight that is no number.
+    #[error("a weight of layer {layer} (from 0) is {value}")]
+    NonFiniteWeight {
+        /// The layer.
+        layer: usize,
+        /// The weight.
+        value: f64,
+    },
+    /// A mapped row with a value beyond f32.
+    #[error("row {row} (from 0) is mapped to values beyond f32")]
+    Overflow {
+        /// The row.
+        row: usize,
+    },
+    /// A loss that is no longer a number.
+    #[error("the loss is not finite in epoch {epoch} at learning rate {learning_rate}")]
+    Diverged {
+        /// The epoch, from 1.
+        epoch: usize,
+        /// The learning rate.
+        learning_rate: f64,
+    },
+    /// The observer asked for an end.
+    #[error("interrupted")]
+    Interrupted,
+    /// Too few rows for what is asked.
+    #[error("{rows} rows are too few: {needed} are needed")]
+    Rows {
+        /// Rows there are.
+        rows: usize,
+        /// Rows needed.
+        needed: usize,
+    },
+    /// A decomposition that found no solution.
+    #[error("the equations of ridge regression have no numerical solution")]
+    Unsolvable,
+    /// Every point of a grid ended with a loss that is not finite.
+    #[error("the loss is not finite at any point of the grid: the smallest learning rate is {learning_rate}")]
+    AllDiverged {
+        /// The smallest learning rate tried.
+        learning_rate: f64,
+    },
+}

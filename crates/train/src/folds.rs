@@ -1,0 +1,61 @@
+//! Rows cut into folds.
+
+use rand::seq::SliceRandom;
+
+use crate::MapError;
+use crate::init::{Purpose, stream};
+
+/// Rows to train on, and rows to test on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Split {
+    /// In ascending order.
+    pub train: Vec<u32>,
+    /// In ascending order, none of them in `train`.
+    pub test: Vec<u32>,
+}
+
+/// `rows` cut at random into `count` test folds whose sizes differ by one at most; each is tested on by what is trained on the others.
+///
+/// # Errors
+/// [`MapError::Rows`] if there are fewer rows than folds, or fewer than two folds.
+pub fn folds(rows: &[u32], count: usize, seed: u64) -> Result<Vec<Split>, MapError> {
+    if count < 2 || rows.len() < count {
+        return Err(MapError::Rows { rows: rows.len(), needed: count.max(2) });
+    }
+    let mut order = rows.to_vec();
+    order.shuffle(&mut stream(seed, Purpose::Folds, 0));
+    let start = |fold: usize| fold * rows.len() / count;
+    let sorted = |mut rows: Vec<u32>| {
+        rows.sort_unstable();
+        rows
+    };
+    let split = |fold| Split {
+        train: sorted([&order[..start(fold)], &order[start(fold + 1)..]].concat()),
+        test: sorted(order[start(fold)..start(fold + 1)].to_vec()),
+    };
+    Ok((0..count).map(split).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_is_tested_once_and_trained_on_otherwise() {
+        let rows: Vec<u32> = (10..33).collect();
+        let splits = folds(&rows, 5, 1).unwrap();
+        let mut tested: Vec<u32> = splits.iter().flat_map(|split| split.test.clone()).collect();
+        tested.sort_unstable();
+        assert_eq!(tested, rows);
+        for split in &splits {
+            assert!((4..=5).contains(&split.test.len()));
+            let mut all = [&split.train[..], &split.test].concat();
+            all.sort_unstable();
+            assert_eq!(all, rows);
+        }
+        assert_eq!(splits, folds(&rows, 5, 1).unwrap());
+        assert_ne!(splits, folds(&rows, 5, 2).unwrap());
+        assert_eq!(folds(&rows[..4], 5, 1), Err(MapError::Rows { rows: 4, needed: 5 }));
+        assert_eq!(folds(&rows, 1, 1), Err(MapError::Rows { rows: 23, needed: 2 }));
+    }
+}
