@@ -82,6 +82,35 @@ impl Neighbours {
         }
     }
 
+    /// The first `k` places of every list, as a search for `k` would have found them.
+    ///
+    /// # Panics
+    /// If `k` is more than [`Neighbours::k`].
+    ///
+    /// # Examples
+    /// ```
+    /// use mnno_exact::{Metric, Search, SliceRows};
+    /// let rows = [0.0, 1.0, 5.0, 6.5];
+    /// let search = |k| Search::new(Metric::Euclidean, k).self_join(&SliceRows::new(&rows, 1));
+    /// assert_eq!(search(3)?.nearest(1), search(1)?);
+    /// # Ok::<(), mnno_exact::SearchError>(())
+    /// ```
+    #[must_use]
+    pub fn nearest(&self, k: usize) -> Self {
+        assert!(k <= self.k, "{k} places of lists of {}", self.k);
+        if k == self.k {
+            return self.clone();
+        }
+        Self {
+            metric: self.metric,
+            n: self.n,
+            k,
+            indices: (0..self.n).flat_map(|i| &self.list(i)[..k]).copied().collect(),
+            scores: (0..self.n).flat_map(|i| &self.list_scores(i)[..k]).copied().collect(),
+            next: (0..self.n).map(|i| self.list_scores(i)[k]).collect(),
+        }
+    }
+
     /// Bytes of memory that `n` lists of `k` places take.
     pub fn memory(n: usize, k: usize) -> u64 {
         (k as u64).saturating_mul(12).saturating_add(8).saturating_mul(n as u64)

@@ -1,4 +1,9 @@
-//! Why a map cannot be made, read or applied.
+//! Why a map cannot be made, read or applied, and why an experiment ends early.
+
+use std::fmt;
+
+use mnno_exact::SearchError;
+use mnno_measures::MeasureError;
 
 /// What is wrong with a map or its data.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -57,4 +62,65 @@ pub enum MapError {
         /// The smallest learning rate tried.
         learning_rate: f64,
     },
+}
+
+/// A set of rows of an experiment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Space {
+    /// What is mapped.
+    X,
+    /// What it should be mapped to.
+    Y,
+    /// What it is mapped to.
+    Mapped,
+}
+
+impl fmt::Display for Space {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::X => "X",
+            Self::Y => "Y",
+            Self::Mapped => "f(X)",
+        })
+    }
+}
+
+/// Why an experiment ends early.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ExperimentError {
+    /// A map cannot be trained or applied.
+    #[error(transparent)]
+    Map(#[from] MapError),
+    /// Neighbours cannot be found.
+    #[error("{space}: {source}")]
+    Search {
+        /// Whose neighbours.
+        space: Space,
+        /// Why.
+        source: SearchError,
+    },
+    /// Lists cannot be compared.
+    #[error(transparent)]
+    Measure(#[from] MeasureError),
+    /// Too few rows to be tested on have `k` neighbours among each other.
+    #[error("{rows} test rows are too few for k = {k} neighbours")]
+    FewRows {
+        /// Rows.
+        rows: usize,
+        /// Neighbours.
+        k: usize,
+    },
+}
+
+impl ExperimentError {
+    /// The same with the numbers of the rows that were searched: `rows[i]` for `i`.
+    pub(crate) fn renumbered(self, rows: &[u32]) -> Self {
+        match self {
+            Self::Search { space, source } => {
+                Self::Search { space, source: source.renumbered(|i| rows[i] as usize, true) }
+            }
+            other => other,
+        }
+    }
 }

@@ -63,7 +63,7 @@ fn check(hidden: usize, activation: Activation, loss: Loss, pairs: &Pairs<'_, f6
     let options = FitOptions { optimizer: Optimizer::Sgd, ..FitOptions::new(loss, 1.0, 1) };
     let sizes = widths(pairs.dx, hidden, 6, pairs.dy);
     // So that what comes in still shows after eight layers.
-    let bound = if activation == Activation::Relu { 0.9 } else { 2.5 };
+    let bound = if activation == Activation::Sigmoid { 2.5 } else { 0.9 };
     let map = Map::<f64>::random(&sizes, activation, Init::Uniform(bound), 0.1, 11);
     let found = gradient(&map, pairs, &rows, &options);
     assert!(found.iter().any(|g| g.abs() > 1e-3), "{hidden} {activation:?} {loss:?}: no gradient to check");

@@ -8,12 +8,14 @@
 
 mod classes;
 mod error;
+pub mod experiment;
 mod fit;
 mod folds;
 #[cfg(test)]
 mod gradients;
 mod init;
 mod loss;
+mod neighbourhoods;
 mod network;
 mod optimizer;
 mod product;
@@ -22,11 +24,12 @@ mod ridge;
 mod select;
 
 pub use classes::Classes;
-pub use error::MapError;
+pub use error::{ExperimentError, MapError, Space};
 pub use fit::{Epoch, FitOptions, Pairs, fit, mean_loss};
 pub use folds::{Split, folds};
 pub use init::Init;
 pub use loss::Loss;
+pub use neighbourhoods::{Neighbourhoods, Neighbouring, of_test_rows};
 pub use network::{Activation, Layer, MOST_HIDDEN, Map, widths};
 pub use optimizer::Optimizer;
 pub use product::Pieces;

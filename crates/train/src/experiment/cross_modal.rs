@@ -1,0 +1,332 @@
+//! Experiment 1: do mapped rows have the neighbours of their targets, or still those of what was mapped?
+
+use mnno_measures::Overlap;
+use rayon::prelude::*;
+use serde::Serialize;
+
+use crate::neighbourhoods::gather;
+use crate::{
+    Choice, Epoch, ExperimentError, FitOptions, Grid, Lambda, Map, MapError, Neighbourhoods, Neighbouring, Outcomes,
+    Pairs, Pieces, Recipe, Split, fit, folds, ridge, select,
+};
+
+/// How a map is found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Scheme {
+    /// By training, at a point of the grid that is chosen by cross-validation.
+    Trained(Recipe),
+    /// By ridge regression.
+    Ridge(Lambda),
+}
+
+/// What maps are trained and tested on.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// One map is trained for each, and tested on its test rows.
+    pub splits: Vec<Split>,
+    /// The seed of each.
+    pub seeds: Vec<u64>,
+    /// Folds within the training rows of each split, on which its point of the grid is chosen. None where it is chosen on the splits
+    /// themselves, one for all, as in the paper.
+    pub inner: Vec<Vec<Split>>,
+}
+
+impl Plan {
+    /// `count` folds of `n` rows, each of them tested on once. The point of the grid is chosen on these folds, or with `nested` on as many
+    /// folds within the training rows of each.
+    ///
+    /// # Errors
+    /// [`MapError::Rows`] if there are too few rows for so many folds.
+    pub fn of_folds(n: usize, count: usize, nested: bool, seed: u64) -> Result<Self, MapError> {
+        let rows: Vec<u32> = (0..n as u32).collect();
+        let splits = folds(&rows, count, seed)?;
+        let inner = if nested {
+            splits.iter().map(|split| folds(&split.train, count, seed)).collect::<Result<_, _>>()?
+        } else {
+            Vec::new()
+        };
+        Ok(Self { seeds: vec![seed; count], splits, inner })
+    }
+
+    /// The first `train` of `n` rows to train on and the others to test on, by `runs` maps with seeds of their own. The point of the grid
+    /// is chosen on `count` folds of the training rows.
+    ///
+    /// # Errors
+    /// [`MapError::Rows`] if there are too few training rows for so many folds, or no test rows.
+    pub fn of_runs(train: usize, n: usize, runs: usize, count: usize, seed: u64) -> Result<Self, MapError> {
+        if train >= n {
+            return Err(MapError::Rows { rows: 0, needed: 1 });
+        }
+        let split = Split { train: (0..train as u32).collect(), test: (train as u32..n as u32).collect() };
+        let inner = vec![folds(&split.train, count, seed)?];
+        let seeds = (0..runs as u64).map(|run| seed.wrapping_add(run)).collect();
+        Ok(Self { splits: vec![split; runs], seeds, inner })
+    }
+
+    /// The trainings that a choice takes for each point of a grid.
+    pub fn trainings_per_point(&self) -> usize {
+        if self.inner.is_empty() { self.splits.len() } else { self.inner.iter().map(Vec::len).sum() }
+    }
+}
+
+/// One map, trained and mapped for each split.
+#[derive(Debug)]
+pub struct Cell {
+    /// In the order of the splits.
+    pub runs: Vec<Run>,
+}
+
+/// The map of a split.
+#[derive(Debug)]
+pub struct Run {
+    /// How it was found.
+    pub choice: Option<Choice>,
+    /// The lambda, if it is a ridge regression.
+    pub lambda: Option<f64>,
+    /// The test rows, mapped, `[n, dy]`.
+    pub mapped: Vec<f32>,
+    /// Mean of `1/2 |f(x) - y|^2` over the test rows.
+    pub mse: f64,
+    /// `1 - sum |f(x) - y|^2 / sum |mean(y) - y|^2` over the test rows; none if all targets are equal.
+    pub r2: Option<f64>,
+}
+
+/// Chooses a point of the grid and trains a map for every split, on the current thread pool. `outcomes` tells where what the choice
+/// for a split takes is kept; it is called with none where the choice is one for all.
+///
+/// # Errors
+/// [`MapError`], and what `outcomes` says.
+pub fn train<E: From<MapError> + Send>(
+    scheme: &Scheme,
+    grid: &Grid,
+    pairs: &Pairs<'_>,
+    plan: &Plan,
+    outcomes: &dyn Fn(Option<usize>) -> Box<dyn Outcomes<E>>,
+    observer: &dyn mnno_exact::Observer,
+) -> Result<Cell, E> {
+    let choose = |splits: &[Split], number: Option<usize>| match scheme {
+        Scheme::Trained(recipe) => {
+            select(recipe, grid, pairs, splits, plan.seeds[0], &*outcomes(number), observer).map(Some)
+        }
+        Scheme::Ridge(_) => Ok(None),
+    };
+    let choices = match &plan.inner[..] {
+        [] => vec![choose(&plan.splits, None)?],
+        [one] => vec![choose(one, None)?],
+        several => {
+            several.iter().enumerate().map(|(number, splits)| choose(splits, Some(number))).collect::<Result<_, E>>()?
+        }
+    };
+    let splits: Vec<_> = plan.splits.iter().zip(&plan.seeds).enumerate().collect();
+    let runs = splits
+        .into_par_iter()
+        .with_max_len(1)
+        .map(|(number, (split, &seed))| {
+            if observer.cancelled() {
+                return Err(MapError::Interrupted);
+            }
+            let choice = choices[number % choices.len()];
+            let (map, lambda) = match (scheme, choice) {
+                (Scheme::Ridge(lambda), _) => {
+                    let found = ridge(pairs, &split.train, *lambda)?;
+                    (found.map, Some(found.lambda))
+                }
+                (Scheme::Trained(recipe), choice) => {
+                    let choice = choice.expect("a trained map has one");
+                    let mut map = recipe.start(&choice.point, pairs.dx, pairs.dy, seed);
+                    let options = recipe.options(&choice.point, choice.epochs, seed, Pieces::InTurn);
+                    let watch = |_: &Epoch, _: &Map| {
+                        if observer.cancelled() { Err(MapError::Interrupted) } else { Ok(()) }
+                    };
+                    fit(&mut map, pairs, &split.train, &[], &options, watch)?;
+                    (map, None)
+                }
+            };
+            let mapped = map.apply(&gather(pairs.x, pairs.dx, &split.test), Pieces::InTurn);
+            if let Some(place) = mapped.iter().position(|value| !value.is_finite()) {
+                return Err(MapError::Overflow { row: split.test[place / pairs.dy] as usize });
+            }
+            let (mse, r2) = errors(&mapped, &gather(pairs.y, pairs.dy, &split.test), pairs.dy);
+            Ok(Run { choice, lambda, mapped, mse, r2 })
+        })
+        .collect::<Result<_, MapError>>()?;
+    Ok(Cell { runs })
+}
+
+/// The mean of `1/2 |f - y|^2`, and R2 over all dimensions together.
+fn errors(mapped: &[f32], targets: &[f32], dy: usize) -> (f64, Option<f64>) {
+    let n = (targets.len() / dy) as f64;
+    let mut means = vec![0.0; dy];
+    for row in targets.chunks_exact(dy) {
+        means.iter_mut().zip(row).for_each(|(mean, &y)| *mean += f64::from(y) / n);
+    }
+    let (mut left, mut spread) = (0.0, 0.0);
+    for (f, y) in mapped.chunks_exact(dy).zip(targets.chunks_exact(dy)) {
+        for ((&f, &y), mean) in f.iter().zip(y).zip(&means) {
+            left += (f64::from(f) - f64::from(y)).powi(2);
+            spread += (mean - f64::from(y)).powi(2);
+        }
+    }
+    (0.5 * left / n, (spread > 0.0).then(|| 1.0 - left / spread))
+}
+
+/// The overlaps of a cell under one metric, for one k.
+#[derive(Debug)]
+pub struct Measured {
+    /// Which of the neighbourhoods' metrics.
+    pub metric: mnno_exact::Metric,
+    /// Neighbours of a row.
+    pub k: usize,
+    /// mNNO(X, f(X)), mean over splits.
+    pub x_fx: f64,
+    /// mNNO(Y, f(X)), mean over splits.
+    pub y_fx: f64,
+    /// mNNO(X, Y), mean over splits.
+    pub x_y: f64,
+    /// What mNNO is by chance, mean over splits.
+    pub chance: f64,
+    /// For each test row, the neighbours shared by X and f(X); the mean of its runs where there are several.
+    pub rows_x_fx: Vec<f64>,
+    /// Likewise of Y and f(X).
+    pub rows_y_fx: Vec<f64>,
+}
+
+/// Measures a cell for every metric of `neighbourhoods` (those of each split's test rows) and every k.
+///
+/// # Errors
+/// The search's: under the cosine, a row that is mapped to zero has no neighbours.
+///
+/// # Panics
+/// If a k is more than the lists have places.
+pub fn measure(
+    cell: &Cell,
+    dy: usize,
+    plan: &Plan,
+    neighbourhoods: &[Vec<Neighbourhoods>],
+    ks: &[usize],
+    neighbouring: &Neighbouring<'_>,
+) -> Result<Vec<Measured>, ExperimentError> {
+    let same_rows = plan.splits.windows(2).all(|pair| pair[0].test == pair[1].test);
+    let runs = cell.runs.len() as f64;
+    let mut measured = Vec::new();
+    for metric in 0..neighbourhoods[0].len() {
+        let mut of_runs = Vec::with_capacity(cell.runs.len());
+        for ((run, found), split) in cell.runs.iter().zip(neighbourhoods).zip(&plan.splits) {
+            let space = &found[metric];
+            let lists = neighbouring.lists(space.metric(), crate::Space::Mapped, &run.mapped, dy);
+            of_runs.push((lists.map_err(|error| error.renumbered(&split.test))?, space));
+        }
+        for &k in ks {
+            let mut of_k = Measured {
+                metric: neighbourhoods[0][metric].metric(),
+                k,
+                x_fx: 0.0,
+                y_fx: 0.0,
+                x_y: 0.0,
+                chance: 0.0,
+                rows_x_fx: Vec::new(),
+                rows_y_fx: Vec::new(),
+            };
+            for (lists, space) in &of_runs {
+                let [x, y] = space.of_pairs().map(|lists| lists.nearest(k));
+                let mapped = lists.nearest(k);
+                let (x_fx, y_fx) = (mnno_measures::mnno(&x, &mapped)?, mnno_measures::mnno(&y, &mapped)?);
+                of_k.x_fx += x_fx.value() / runs;
+                of_k.y_fx += y_fx.value() / runs;
+                of_k.x_y += mnno_measures::mnno(&x, &y)?.value() / runs;
+                of_k.chance += mnno_measures::chance(x.n(), k, neighbouring.rule) / runs;
+                add_rows(&mut of_k.rows_x_fx, &x_fx, same_rows.then_some(runs));
+                add_rows(&mut of_k.rows_y_fx, &y_fx, same_rows.then_some(runs));
+            }
+            measured.push(of_k);
+        }
+    }
+    Ok(measured)
+}
+
+/// Appends the rows of a split, or adds their share where all splits have the same.
+fn add_rows(rows: &mut Vec<f64>, overlap: &Overlap, runs: Option<f64>) {
+    let counts = overlap.counts().iter().map(|&count| f64::from(count));
+    match runs {
+        Some(runs) => {
+            rows.resize(overlap.n(), 0.0);
+            rows.iter_mut().zip(counts).for_each(|(row, count)| *row += count / runs);
+        }
+        None => rows.extend(counts),
+    }
+}
+
+/// What an epoch came to, with overlaps.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct CurvePoint {
+    /// From 1.
+    pub epoch: usize,
+    /// As of [`Epoch`].
+    pub train_loss: f64,
+    /// As of [`Epoch`].
+    pub test_loss: Option<f64>,
+    /// mNNO(X, f(X)) and mNNO(Y, f(X)) among the training rows.
+    pub train: [f64; 2],
+    /// mNNO(X, f(X)) and mNNO(Y, f(X)) among the test rows; none without test rows.
+    pub test: Option<[f64; 2]>,
+}
+
+/// The paper's Figure 2: losses and overlaps by epoch.
+#[derive(Clone, Copy)]
+pub struct Curve<'a> {
+    /// What is mapped.
+    pub pairs: &'a Pairs<'a>,
+    /// Rows trained on and tested on.
+    pub split: &'a Split,
+    /// The neighbours of the training rows, and of the test rows if there are any.
+    pub neighbourhoods: (&'a Neighbourhoods, Option<&'a Neighbourhoods>),
+    /// How neighbours of mapped rows are found.
+    pub neighbouring: Neighbouring<'a>,
+}
+
+impl Curve<'_> {
+    /// Trains `map` and measures it after every epoch; `watch` sees each.
+    ///
+    /// # Errors
+    /// [`MapError`] from training, and the search's.
+    pub fn fit(
+        &self,
+        map: &mut Map,
+        options: &FitOptions,
+        mut watch: impl FnMut(&CurvePoint),
+    ) -> Result<Vec<CurvePoint>, ExperimentError> {
+        let Pairs { x, dx, dy, .. } = *self.pairs;
+        let (of_train, of_test) = self.neighbourhoods;
+        let (train_x, test_x) = (gather(x, dx, &self.split.train), gather(x, dx, &self.split.test));
+        let mut points = Vec::with_capacity(options.epochs);
+        let mut failed = None;
+        let overlap = |map: &Map, x: &[f32], space: &Neighbourhoods, rows: &[u32]| {
+            let found = space.overlaps(&map.apply(x, options.pieces), dy, &self.neighbouring);
+            found.map(|pair| pair.map(|overlap| overlap.value())).map_err(|error| error.renumbered(rows))
+        };
+        let fitted = fit(map, self.pairs, &self.split.train, &self.split.test, options, |epoch, map| {
+            let measured = overlap(map, &train_x, of_train, &self.split.train).and_then(|train| {
+                let test = of_test.map(|space| overlap(map, &test_x, space, &self.split.test)).transpose()?;
+                Ok((train, test))
+            });
+            match measured {
+                Ok((train, test)) => {
+                    let Epoch { number, train_loss, test_loss } = *epoch;
+                    let point = CurvePoint { epoch: number, train_loss, test_loss, train, test };
+                    watch(&point);
+                    points.push(point);
+                    if self.neighbouring.observer.cancelled() { Err(MapError::Interrupted) } else { Ok(()) }
+                }
+                Err(error) => {
+                    failed = Some(error);
+                    Err(MapError::Interrupted)
+                }
+            }
+        });
+        match (fitted, failed) {
+            (_, Some(error)) => Err(error),
+            (Err(error), None) => Err(error.into()),
+            (Ok(_), None) => Ok(points),
+        }
+    }
+}
