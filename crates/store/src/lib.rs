@@ -34,6 +34,7 @@ mod open;
 pub mod output;
 mod parts;
 mod scattered;
+mod tensors;
 mod widen;
 
 pub use bytes::{Io, install_fault_handler, return_freed_memory};
@@ -45,3 +46,4 @@ pub use format::{Format, UnknownFormat};
 pub use layout::ElementType;
 pub use matrix::{Access, Matrix, Order};
 pub use open::{OpenOptions, open, open_with_observer};
+pub use tensors::{Tensor, TensorFile, read_tensors};

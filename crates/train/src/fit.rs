@@ -1,7 +1,5 @@
 //! Training by mini-batches.
 
-use std::sync::Mutex;
-
 use mnno_simd::Kernels;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng, rngs::Xoshiro256PlusPlus};
@@ -59,7 +57,7 @@ pub struct FitOptions {
 }
 
 impl FitOptions {
-    /// The paper's: RMSprop, batches of 64, no dropout, every epoch.
+    /// The paper's: `RMSprop`, batches of 64, no dropout, every epoch.
     pub fn new(loss: Loss, learning_rate: f64, epochs: usize) -> Self {
         Self {
             loss,
@@ -145,16 +143,15 @@ pub fn fit<T: Real>(
 
 /// The mean loss of some rows, in batches of 64 in their order; the negatives of a batch are the same every time.
 pub fn mean_loss<T: Real>(map: &Map<T>, pairs: &Pairs<'_, T>, rows: &[u32], options: &FitOptions) -> f64 {
-    let batches: Vec<(usize, &[u32])> = rows.chunks(ROWS).enumerate().collect();
-    let losses = Mutex::new(vec![0.0; batches.len()]);
-    options.pieces.run(batches, |(batch, rows)| {
+    let mut losses = vec![0.0; rows.len().div_ceil(ROWS)];
+    let batches = rows.chunks(ROWS).zip(&mut losses).enumerate().collect();
+    options.pieces.run(batches, |(batch, (rows, loss))| {
         let x: Vec<T> = rows.iter().flat_map(|&i| row(pairs.x, pairs.dx, i)).copied().collect();
         let mut mapped = vec![T::default(); rows.len() * pairs.dy];
         map.apply_block(&x, rows.len(), &mut mapped);
-        let loss = options.loss.evaluate(&batch_of(pairs, rows, &mapped, options.seed, batch as u64), None);
-        losses.lock().expect("no panic holds it")[batch] = loss;
+        *loss = options.loss.evaluate(&batch_of(pairs, rows, &mapped, options.seed, batch as u64), None);
     });
-    losses.into_inner().expect("no panic holds it").iter().sum::<f64>() / rows.len() as f64
+    losses.iter().sum::<f64>() / rows.len() as f64
 }
 
 pub(crate) fn batch_of<'a, T>(
@@ -291,7 +288,9 @@ impl<'a, T: Real> Trainer<'a, T> {
 fn draw_mask<T: Real>(random: &mut Xoshiro256PlusPlus, dropout: f64, mask: &mut [T]) {
     let mut random = Xoshiro256PlusPlus::from_rng(random);
     let kept = T::of(1.0 / (1.0 - dropout));
-    mask.iter_mut().for_each(|scale| *scale = if random.random::<f64>() < dropout { T::default() } else { kept });
+    for scale in mask {
+        *scale = if random.random::<f64>() < dropout { T::default() } else { kept };
+    }
 }
 
 /// Changes a layer by the gradient of its sums: a few units at a time, whose gradient stays in the cache.

@@ -95,11 +95,11 @@ fn dropout_has_the_gradient_of_the_units_that_are_left() {
         // The mask is that of the part, so a changed weight changes the loss by its gradient under the same mask.
         let found = gradient(&map, &pairs, &rows, &options);
         let step = 1e-6;
-        for place in 0..found.len() {
+        for (place, found) in found.into_iter().enumerate() {
             let mut moved = map.clone();
             *number_at(&mut moved, place) += step;
             let expected = (trainer.step(&mut moved, &pairs, &rows, PART) - total) / (n as f64 * step);
-            assert!((found[place] - expected).abs() <= 1e-4 * (1.0 + expected.abs()), "{activation:?} {place}");
+            assert!((found - expected).abs() <= 1e-4 * (1.0 + expected.abs()), "{activation:?} {place}");
         }
         let kept = trainer.masks[0].iter().filter(|&&scale| scale == 2.0).count();
         let dropped = trainer.masks[0].iter().filter(|&&scale| scale == 0.0).count();

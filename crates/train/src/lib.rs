@@ -5,6 +5,7 @@
 //! and every sum has one order, so that results have the same bits for any number of threads (on CPUs with the same
 //! vector instructions, which faer's products follow).
 #![forbid(unsafe_code)]
+#![allow(clippy::inline_always)] // what is not inlined into a tier's entry is compiled without its instructions
 
 mod classes;
 mod error;

@@ -178,7 +178,9 @@ impl<T: Real> Map<T> {
             let biases = &layer.biases[first..first + count];
             if is_last {
                 for (output, &bias) in output.chunks_exact_mut(rows).zip(biases) {
-                    output.iter_mut().for_each(|z| *z += bias);
+                    for z in output {
+                        *z += bias;
+                    }
                 }
             } else {
                 self.activation.apply(output, biases, rows);

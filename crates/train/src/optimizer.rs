@@ -78,7 +78,7 @@ impl<T: Real> Rule<T> {
         let (keep, take, tiny) = (T::of(0.9), T::of(0.1), T::of(1e-8));
         for ((w, &g), v) in weights.iter_mut().zip(gradient).zip(square) {
             *v = keep * *v + take * (g * g);
-            *w = *w - self.rate * g / (v.root() + tiny);
+            *w -= self.rate * g / (v.root() + tiny);
         }
     }
 
@@ -88,7 +88,7 @@ impl<T: Real> Rule<T> {
         for (((w, &g), m), v) in weights.iter_mut().zip(gradient).zip(mean).zip(square) {
             *m = T::of(0.9) * *m + T::of(0.1) * g;
             *v = T::of(0.999) * *v + T::of(0.001) * (g * g);
-            *w = *w - self.rate * *m / ((*v * self.correction).root() + tiny);
+            *w -= self.rate * *m / ((*v * self.correction).root() + tiny);
         }
     }
 
@@ -97,14 +97,14 @@ impl<T: Real> Rule<T> {
         let tiny = T::of(1e-10);
         for ((w, &g), v) in weights.iter_mut().zip(gradient).zip(square) {
             *v += g * g;
-            *w = *w - self.rate * g / (v.root() + tiny);
+            *w -= self.rate * g / (v.root() + tiny);
         }
     }
 
     #[inline(always)]
     fn sgd(self, weights: &mut [T], gradient: &[T]) {
         for (w, &g) in weights.iter_mut().zip(gradient) {
-            *w = *w - self.rate * g;
+            *w -= self.rate * g;
         }
     }
 }

@@ -28,12 +28,15 @@ pub trait Real:
     fn wide(self) -> f64;
 
     /// Its square root.
+    #[must_use]
     fn root(self) -> Self;
 
     /// Its hyperbolic tangent.
+    #[must_use]
     fn tanh(self) -> Self;
 
     /// `1 / (1 + e^-x)`.
+    #[must_use]
     fn sigmoid(self) -> Self;
 }
 

@@ -158,11 +158,10 @@ mod tests {
     #[test]
     fn a_linear_relation_is_found_through_equal_and_constant_columns() {
         // Columns 0 and 1 are equal, column 2 is constant; y = 3 x0 + 2 - x3.
-        let rows = 9;
-        let x: Vec<f32> = (0..rows).flat_map(|i| [i as f32, i as f32, 5.0, (i * i % 7) as f32]).collect();
+        let x: Vec<f32> = (0..9u8).flat_map(|i| [f32::from(i), f32::from(i), 5.0, f32::from(i * i % 7)]).collect();
         let y: Vec<f32> = x.chunks(4).map(|x| 3.0 * x[0] + 2.0 - x[3]).collect();
         let pairs = Pairs { x: &x, dx: 4, y: &y, dy: 1, classes: None };
-        let all: Vec<u32> = (0..rows as u32).collect();
+        let all: Vec<u32> = (0..9).collect();
         let found = ridge(&pairs, &all, Lambda::Given(0.0)).unwrap();
         let mapped = found.map.apply(&x, crate::Pieces::InTurn);
         assert!(mapped.iter().zip(&y).all(|(f, y)| (f - y).abs() < 1e-4), "{mapped:?}, expected {y:?}");

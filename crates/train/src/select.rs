@@ -179,13 +179,12 @@ pub fn select<E: From<MapError> + Send>(
     tasks.sort_by_key(|&(point, _)| std::cmp::Reverse(points[point].units));
     let outcome = |&(point, fold): &(usize, usize)| {
         let (at, split) = (&points[point], &splits[fold]);
-        let outcome = match outcomes.find(at, fold)? {
-            Some(outcome) => outcome,
-            None => {
-                let outcome = train(recipe, at, pairs, split, seed, observer)?;
-                outcomes.keep(at, fold, &outcome)?;
-                outcome
-            }
+        let outcome = if let Some(outcome) = outcomes.find(at, fold)? {
+            outcome
+        } else {
+            let outcome = train(recipe, at, pairs, split, seed, observer)?;
+            outcomes.keep(at, fold, &outcome)?;
+            outcome
         };
         observer.progress(done.fetch_add(1, Ordering::Relaxed) + 1, total);
         Ok(((point, fold), outcome))

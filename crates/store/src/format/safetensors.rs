@@ -97,6 +97,41 @@ impl<'a> Tensors<'a> {
         }
         Ok(())
     }
+
+    fn member(&self, tensor: &Tensor) -> Result<Member, StoreError> {
+        let file = format!("{}::{}", self.file, shown(&tensor.name));
+        let (begin, end) = tensor.data_offsets;
+        let header = ArrayHeader {
+            shape: tensor.shape.clone(),
+            element: element(&file, &tensor.dtype)?,
+            big_endian: false,
+            fortran: false,
+            offset: self.data + begin as usize,
+        };
+        header.check_length(&file, (end - begin) as usize)?;
+        Ok(Member { name: tensor.name.clone(), header, storage: Storage::InFile })
+    }
+
+    /// Every tensor, in the order of the data.
+    pub(crate) fn members(&self) -> Result<Vec<Member>, StoreError> {
+        self.found.iter().map(|tensor| self.member(tensor)).collect()
+    }
+
+    /// What the metadata of a checked file say under the key `mnno`.
+    pub(crate) fn description(&self, bytes: &[u8]) -> Result<Option<String>, StoreError> {
+        #[derive(Deserialize)]
+        struct Described {
+            #[serde(rename = "__metadata__")]
+            metadata: Option<Metadata>,
+        }
+        #[derive(Deserialize)]
+        struct Metadata {
+            mnno: Option<String>,
+        }
+        let described: Described = serde_json::from_slice(&bytes[LENGTH..self.data])
+            .map_err(|e| malformed(self.file, Fault::Json(shortened(&e.to_string(), 200))))?;
+        Ok(described.metadata.and_then(|metadata| metadata.mnno))
+    }
 }
 
 impl Container for Tensors<'_> {
@@ -121,17 +156,7 @@ impl Container for Tensors<'_> {
             let members = self.found.iter().map(describe).collect();
             return Err(StoreError::Member { file: self.file.to_owned(), wanted: wanted.map(str::to_owned), members });
         };
-        let file = format!("{}::{}", self.file, shown(&tensor.name));
-        let (begin, end) = tensor.data_offsets;
-        let header = ArrayHeader {
-            shape: tensor.shape.clone(),
-            element: element(&file, &tensor.dtype)?,
-            big_endian: false,
-            fortran: false,
-            offset: self.data + begin as usize,
-        };
-        header.check_length(&file, (end - begin) as usize)?;
-        Ok(Member { name: tensor.name.clone(), header, storage: Storage::InFile })
+        self.member(tensor)
     }
 }
 

@@ -14,8 +14,10 @@ mod lists;
 mod mat;
 mod matrix;
 mod npz;
+mod tensors;
 
 pub use atomic::{AtomicFile, same_file};
 pub use error::WriteError;
 pub use lists::{Lists, Prepared, Written, csv_cause, list_paths, prepare_lists};
 pub use matrix::{Vectors, prepare_matrix};
+pub use tensors::prepare_tensors;

@@ -91,6 +91,12 @@ pub struct Run {
     pub r2: Option<f64>,
 }
 
+/// How the map of a split is found, once that is chosen.
+enum Way<'a> {
+    Trained(&'a Recipe, Choice),
+    Ridge(Lambda),
+}
+
 /// Chooses a point of the grid and trains a map for every split, on the current thread pool. `outcomes` tells where what the choice
 /// for a split takes is kept; it is called with none where the choice is one for all.
 ///
@@ -104,13 +110,16 @@ pub fn train<E: From<MapError> + Send>(
     outcomes: &dyn Fn(Option<usize>) -> Box<dyn Outcomes<E>>,
     observer: &dyn mnno_exact::Observer,
 ) -> Result<Cell, E> {
-    let choose = |splits: &[Split], number: Option<usize>| match scheme {
-        Scheme::Trained(recipe) => {
-            select(recipe, grid, pairs, splits, plan.seeds[0], &*outcomes(number), observer).map(Some)
-        }
-        Scheme::Ridge(_) => Ok(None),
+    let choose = |splits: &[Split], number: Option<usize>| {
+        Ok::<_, E>(match scheme {
+            Scheme::Ridge(lambda) => Way::Ridge(*lambda),
+            Scheme::Trained(recipe) => {
+                let outcomes = outcomes(number);
+                Way::Trained(recipe, select(recipe, grid, pairs, splits, plan.seeds[0], &*outcomes, observer)?)
+            }
+        })
     };
-    let choices = match &plan.inner[..] {
+    let ways = match &plan.inner[..] {
         [] => vec![choose(&plan.splits, None)?],
         [one] => vec![choose(one, None)?],
         several => {
@@ -125,21 +134,19 @@ pub fn train<E: From<MapError> + Send>(
             if observer.cancelled() {
                 return Err(MapError::Interrupted);
             }
-            let choice = choices[number % choices.len()];
-            let (map, lambda) = match (scheme, choice) {
-                (Scheme::Ridge(lambda), _) => {
+            let (map, choice, lambda) = match &ways[number % ways.len()] {
+                Way::Ridge(lambda) => {
                     let found = ridge(pairs, &split.train, *lambda)?;
-                    (found.map, Some(found.lambda))
+                    (found.map, None, Some(found.lambda))
                 }
-                (Scheme::Trained(recipe), choice) => {
-                    let choice = choice.expect("a trained map has one");
+                Way::Trained(recipe, choice) => {
                     let mut map = recipe.start(&choice.point, pairs.dx, pairs.dy, seed);
                     let options = recipe.options(&choice.point, choice.epochs, seed, Pieces::InTurn);
                     let watch = |_: &Epoch, _: &Map| {
                         if observer.cancelled() { Err(MapError::Interrupted) } else { Ok(()) }
                     };
                     fit(&mut map, pairs, &split.train, &[], &options, watch)?;
-                    (map, None)
+                    (map, Some(*choice), None)
                 }
             };
             let mapped = map.apply(&gather(pairs.x, pairs.dx, &split.test), Pieces::InTurn);
