@@ -2,6 +2,7 @@
 #![allow(clippy::doc_markdown)] // these comments are the help text, where backticks would show
 
 mod bench;
+mod train;
 mod values;
 
 use std::num::NonZeroUsize;
@@ -16,6 +17,9 @@ use mnno::store::{Format, Io};
 
 use super::failure::Failure;
 pub(crate) use bench::{Bench, IndexKind};
+pub(crate) use train::{
+    ConstantRule, CrossModal, Directions, MapApply, MapCommand, MapFit, MapKind, PairArgs, TrainingArgs,
+};
 use values::{format_names, parse_rows, parse_size, parse_threads};
 
 /// Do two sets of vectors describe the same neighbourhoods?
@@ -48,6 +52,12 @@ pub(crate) enum Command {
     Index(IndexCommand),
     /// Measure recall and queries per second of exact and approximate search on a file
     Bench(Bench),
+    /// Train a map from one space to another, and map rows with it
+    #[command(subcommand)]
+    Map(MapCommand),
+    /// Run an experiment of Collell & Moens 2018
+    #[command(subcommand)]
+    Experiment(ExperimentCommand),
 }
 
 #[derive(Debug, Args)]
@@ -157,6 +167,12 @@ pub(crate) struct Compare {
     /// Print one JSON object instead of text
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ExperimentCommand {
+    /// Do mapped rows have the neighbours of their targets, or still those of what was mapped?
+    CrossModal(Box<CrossModal>),
 }
 
 #[derive(Debug, Subcommand)]

@@ -1,5 +1,7 @@
 //! `mnno convert`: the vectors of a file in another format.
 
+use std::path::Path;
+
 use mnno::store::Format;
 use mnno::store::output::{AtomicFile, Vectors, WriteError, prepare_matrix};
 use serde::Serialize;
@@ -26,7 +28,7 @@ pub(crate) fn run(args: &Convert, interruption: &Interruption) -> Result<(), Fai
     let format = match args.to {
         Some(format) => format,
         None if output.is_dir() => return Err(WriteError::Folder { path: output.clone() }.into()),
-        None => Format::of_extension(output).ok_or_else(|| unknown_extension(args))?,
+        None => Format::of_extension(output).ok_or_else(|| unknown_extension(output))?,
     };
     let mut budget = Budget::new(args.input.memory);
     let options = inputs::open_options(&args.input, None);
@@ -68,8 +70,9 @@ pub(crate) fn run(args: &Convert, interruption: &Interruption) -> Result<(), Fai
     report::print(&format!("{}\n{written}", report.inputs[0].line()))
 }
 
-fn unknown_extension(args: &Convert) -> Failure {
-    Failure::usage(format!("{}: the extension names no format", args.output.display())).hint(
+/// The failure of an output whose extension names no format of vectors.
+pub(crate) fn unknown_extension(output: &Path) -> Failure {
+    Failure::usage(format!("{}: the extension names no format", output.display())).hint(
         "use .npy, .npz, .safetensors, .csv, .tsv, .fvecs, .bvecs, .ivecs, .fbin, .u8bin, .i8bin, .ibin, .mat, .txt (glove), \
          .vec (word2vec) or .bin (word2vec binary), or name the format with --to",
     )

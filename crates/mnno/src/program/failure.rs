@@ -2,6 +2,7 @@
 
 use mnno::store::output::WriteError;
 use mnno::store::{ErrorKind, StoreError};
+use mnno::train::MapError;
 
 /// Exit codes, as documented in `mnno --help` (the names and numbers of `sysexits.h` where it has one).
 pub(crate) mod code {
@@ -67,5 +68,19 @@ impl From<WriteError> for Failure {
         }
         let code = if matches!(error, WriteError::UnknownLayout { .. }) { code::USAGE } else { code::CANNOT_WRITE };
         Self { code, message: error.to_string(), hint: error.hint() }
+    }
+}
+
+impl From<MapError> for Failure {
+    fn from(error: MapError) -> Self {
+        let message = error.to_string();
+        match error {
+            MapError::Interrupted => Self::interrupted(),
+            MapError::Diverged { .. } | MapError::AllDiverged { .. } => Self::bad_data(message)
+                .hint("choose a smaller --learning-rate; values far from 1 train better when they are scaled first"),
+            MapError::Overflow { .. } => Self::bad_data(message).hint("choose a smaller --learning-rate"),
+            MapError::Rows { .. } => Self::usage(message).hint("give more rows, or choose fewer --folds"),
+            _ => Self::bad_data(message),
+        }
     }
 }

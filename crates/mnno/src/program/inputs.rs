@@ -76,7 +76,8 @@ pub(crate) fn one_matrix(
     let mut found = open_checked(files, &options, budget, Some(threads), interruption)?;
     match found.pop() {
         Some(one) if found.is_empty() => Ok(one),
-        _ => Err(Failure::usage("an index is of one matrix").hint("name one layer in place of ::*")),
+        _ => Err(Failure::usage(format!("{argument}: one matrix is needed, but these are several"))
+            .hint("name one layer in place of ::*")),
     }
 }
 

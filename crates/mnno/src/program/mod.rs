@@ -8,15 +8,19 @@ mod bench;
 mod budget;
 mod compare;
 mod convert;
+mod experiment;
 mod failure;
 mod index;
 mod inputs;
 mod inspect;
 mod knn;
+mod map;
+mod paired;
 mod pairing;
 mod progress;
 mod report;
 mod searcher;
+mod training;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -56,5 +60,7 @@ fn run(cli: &Cli) -> Result<(), Failure> {
         Command::Convert(args) => convert::run(args, &interruption),
         Command::Index(command) => index::run(command, &interruption),
         Command::Bench(args) => bench::run(args, &interruption),
+        Command::Map(command) => map::run(command, &interruption),
+        Command::Experiment(command) => experiment::run(command, &interruption),
     }
 }

@@ -1,6 +1,7 @@
 //! What commands print: one text or one JSON object on stdout.
 
 use std::io::{self, Write};
+use std::path::Path;
 
 use mnno::store::output::Written;
 use mnno::store::{Matrix, Rounding, plain};
@@ -125,10 +126,15 @@ impl From<Written> for OutputReport {
 }
 
 impl OutputReport {
+    pub(crate) fn new(path: &Path, what: &'static str, shape: Vec<usize>, dtype: &'static str) -> Self {
+        Self { path: path.display().to_string(), what, shape, dtype }
+    }
+
     /// `wrote out.npy: vectors, 2000 x 50 f32`.
     pub(crate) fn line(&self) -> String {
         let shape: Vec<String> = self.shape.iter().map(usize::to_string).collect();
-        format!("wrote {}: {}, {} {}\n", self.path, self.what, shape.join(" x "), self.dtype)
+        let space = if shape.is_empty() { "" } else { " " };
+        format!("wrote {}: {}, {}{space}{}\n", self.path, self.what, shape.join(" x "), self.dtype)
     }
 }
 

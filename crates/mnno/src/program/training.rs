@@ -1,0 +1,20 @@
+//! What the commands that train have in common.
+
+use mnno::train::Optimizer;
+
+/// The name of a value in a table of names.
+pub(crate) fn name_of<T: PartialEq>(table: &[(T, &'static str)], wanted: T) -> &'static str {
+    table.iter().find(|(value, _)| *value == wanted).map_or("", |(_, name)| name)
+}
+
+/// Bytes that training a map of some widths takes: weights, what the optimizer remembers of them, a copy, and batches.
+pub(crate) fn training_memory(widths: &[usize], batch: usize, optimizer: Optimizer) -> u64 {
+    let weights: u64 = widths.windows(2).map(|pair| (pair[0] as u64 + 1) * pair[1] as u64).sum();
+    let remembered = match optimizer {
+        Optimizer::Sgd => 0,
+        Optimizer::RmsProp | Optimizer::AdaGrad => 1,
+        Optimizer::Adam => 2,
+    };
+    let units: u64 = widths.iter().map(|&width| width as u64).sum();
+    4 * ((2 + remembered) * weights + 8 * units * batch as u64)
+}
