@@ -16,7 +16,7 @@ The conventions, found by trying them out on the values that were known before:
   row has 1/n in it). In every fold that is 1000 for image to text and 100 for text to image. A finer grid finds about
   3200 and 32, which differ by less than 1 % in that error and by 0.02 in X,f(X), one up, one down.
 
-With self excluded and K = 10, seed 0:
+With self excluded and K = 10, seed 0; the ten ways to fold from there differ by less than 0.015:
 
     image to text   lambda 1  0.393 0.154    leave-one-out  0.434 0.160
     text to image   lambda 1  0.396 0.167    leave-one-out  0.453 0.170
