@@ -109,7 +109,8 @@ fn every_golden_file_is_listed() {
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
-    found.remove("expected.tsv");
+    // Beside the inputs: what they hold, and numbers for the tests of other crates.
+    found.retain(|name| name != "expected.tsv" && name != "training.json");
     assert_eq!(found, listed);
 }
 
