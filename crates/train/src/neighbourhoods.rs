@@ -85,6 +85,15 @@ impl Neighbourhoods {
         Self { metric: self.metric, x: Arc::clone(&self.y), y: Arc::clone(&self.x) }
     }
 
+    /// The same with the `k` nearest neighbours only.
+    ///
+    /// # Panics
+    /// If `k` is more than were searched for.
+    #[must_use]
+    pub fn nearest(&self, k: usize) -> Self {
+        Self { metric: self.metric, x: self.x.nearest(k).into(), y: self.y.nearest(k).into() }
+    }
+
     /// The neighbours in the space that is mapped, and in that of the targets.
     pub fn of_pairs(&self) -> [&Neighbours; 2] {
         [&self.x, &self.y]

@@ -10,8 +10,8 @@ use crate::{Activation, Layer, Map, MapError, Pairs};
 pub enum Lambda {
     /// This much.
     Given(f64),
-    /// As much as makes the leave-one-out error smallest, among 49 values from `10^-8` to `10^4` times the mean variance of the columns
-    /// of `x` times their number of rows, four for each power of ten.
+    /// The power of ten with the smallest leave-one-out error, among those from `10^-8` to `10^4` times the mean eigenvalue of the
+    /// centred `x' x`: beyond, nothing or everything is held down.
     LeaveOneOut,
 }
 
@@ -47,10 +47,12 @@ pub fn ridge(pairs: &Pairs<'_>, train: &[u32], lambda: Lambda) -> Result<Ridge, 
     let lambda = match lambda {
         Lambda::Given(lambda) => lambda,
         Lambda::LeaveOneOut => {
-            let mean = fit.values.iter().sum::<f64>() / pairs.dx as f64;
-            let candidates = (-32..=16).map(|quarter| mean * 10_f64.powf(f64::from(quarter) / 4.0));
+            let middle = (fit.values.iter().sum::<f64>() / pairs.dx as f64).log10();
+            // Where all rows are equal there is nothing to hold down.
+            let middle = if middle.is_finite() { middle } else { 0.0 };
+            let powers = (middle - 8.0).ceil() as i32..=(middle + 4.0).floor() as i32;
             let error = |lambda: f64| (fit.leave_one_out(lambda), lambda);
-            let smallest = candidates.map(error).min_by(|a, b| a.0.total_cmp(&b.0));
+            let smallest = powers.map(|power| error(10_f64.powi(power))).min_by(|a, b| a.0.total_cmp(&b.0));
             smallest.map_or(0.0, |(_, lambda)| lambda)
         }
     };

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use mnno::store::{OpenOptions, plain};
 use mnno::train::{Classes, ExperimentError, MapError, Pairs, Space};
-use mnno::{Metric, Rows, SearchError};
+use mnno::{Metric, SearchError};
 use rayon::ThreadPool;
 
 use super::args::{ConstantRule, Input, PairArgs};
@@ -115,8 +115,11 @@ fn add(
             && before.matrix.d() != file.matrix.d()
         {
             let (d, expected) = (file.matrix.d(), before.matrix.d());
-            let message = format!("{}: rows have {d} dimensions, but those of {} have {expected}", file.name(), before.name());
-            return Err(Failure::bad_data(message).hint("test rows are of the same two spaces as X and Y, in this order"));
+            let message =
+                format!("{}: rows have {d} dimensions, but those of {} have {expected}", file.name(), before.name());
+            return Err(
+                Failure::bad_data(message).hint("test rows are of the same two spaces as X and Y, in this order")
+            );
         }
     }
     let pairing = pairing::pair(&files, args.join, budget)?;
@@ -220,7 +223,8 @@ impl Paired {
             }
             ExperimentError::Map(error) => error.into(),
             ExperimentError::FewRows { rows, k } => {
-                let message = format!("{} to test on are too few for k = {k}: each needs {k} others", counted(rows, "row"));
+                let message =
+                    format!("{} to test on are too few for k = {k}: each needs {k} others", counted(rows, "row"));
                 Failure::usage(message).hint("choose a smaller -k, or fewer --folds")
             }
             ExperimentError::Search { space, source } => self.search_failure(space, source, swapped, budget),
@@ -233,13 +237,15 @@ impl Paired {
         match error {
             SearchError::ZeroVector { row, .. } => {
                 let (file, row) = self.place(number, row);
-                let message = format!("{file}: row {row} (from 0) is mapped to zero, which has no direction and no cosine");
+                let message =
+                    format!("{file}: row {row} (from 0) is mapped to zero, which has no direction and no cosine");
                 Failure::bad_data(message).hint("choose another --activation, --init or --bias")
             }
             SearchError::Memory { needed, .. } => budget.exceeded(needed, "a search for neighbours"),
             SearchError::Allocation { bytes, source } => {
                 let message = format!("cannot get {} of memory for a search: {}", size(bytes as u64), plain(&source));
-                Failure::new(code::SYSTEM, message).hint("lower --memory to what the machine can give, or raise its limits")
+                Failure::new(code::SYSTEM, message)
+                    .hint("lower --memory to what the machine can give, or raise its limits")
             }
             error => Failure::bad_data(format!("{space}: {error}")),
         }

@@ -102,20 +102,19 @@ enum Way<'a> {
 ///
 /// # Errors
 /// [`MapError`], and what `outcomes` says.
-pub fn train<E: From<MapError> + Send>(
+pub fn train<'a, E: From<MapError> + Send + 'a>(
     scheme: &Scheme,
     grid: &Grid,
     pairs: &Pairs<'_>,
     plan: &Plan,
-    outcomes: &dyn Fn(Option<usize>) -> Box<dyn Outcomes<E>>,
+    outcomes: &dyn Fn(Option<usize>) -> &'a dyn Outcomes<E>,
     observer: &dyn mnno_exact::Observer,
 ) -> Result<Cell, E> {
     let choose = |splits: &[Split], number: Option<usize>| {
         Ok::<_, E>(match scheme {
             Scheme::Ridge(lambda) => Way::Ridge(*lambda),
             Scheme::Trained(recipe) => {
-                let outcomes = outcomes(number);
-                Way::Trained(recipe, select(recipe, grid, pairs, splits, plan.seeds[0], &*outcomes, observer)?)
+                Way::Trained(recipe, select(recipe, grid, pairs, splits, plan.seeds[0], outcomes(number), observer)?)
             }
         })
     };

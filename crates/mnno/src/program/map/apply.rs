@@ -1,9 +1,9 @@
 //! `mnno map apply`: the rows of a file, mapped.
 
+use mnno::SliceRows;
 use mnno::store::Format;
 use mnno::store::output::{AtomicFile, Vectors, WriteError, prepare_matrix, same_file};
 use mnno::train::{MapError, Pieces};
-use mnno::{Rows, SliceRows};
 use serde::Serialize;
 
 use super::model::{self, Description};
@@ -44,12 +44,16 @@ pub(super) fn run(args: &MapApply, interruption: &Interruption) -> Result<(), Fa
     if matrix.d() != map.dx() {
         let (d, dx) = (matrix.d(), map.dx());
         let message = format!("{}: rows have {d} dimensions, but {model} maps {dx} to {}", input.name(), map.dy());
-        return Err(Failure::bad_data(message).hint(format!("it was trained on {}", report::shown(&description.x.path))));
+        return Err(
+            Failure::bad_data(message).hint(format!("it was trained on {}", report::shown(&description.x.path)))
+        );
     }
     searcher::refuse_input_as_output(output, [matrix], None)?;
     if same_file(output, &args.model) {
         let message = format!("{}: the output is the same file as the map", output.display());
-        return Err(Failure::new(code::CANNOT_WRITE, message).hint("choose another output; inputs are never overwritten"));
+        return Err(
+            Failure::new(code::CANNOT_WRITE, message).hint("choose another output; inputs are never overwritten")
+        );
     }
     AtomicFile::create(output)?;
 

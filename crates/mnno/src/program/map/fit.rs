@@ -16,6 +16,7 @@ use serde::Serialize;
 use super::model::{self, Description, Trained, Training};
 use crate::program::args::{MapFit, MapKind, SelfRule, spelled};
 use crate::program::budget::Budget;
+use crate::program::canvas;
 use crate::program::curve_picture::{self, LearningCurve};
 use crate::program::failure::Failure;
 use crate::program::paired::{self, Paired};
@@ -80,7 +81,7 @@ pub(super) fn run(args: &MapFit, interruption: &Interruption) -> Result<(), Fail
         outputs.push(AtomicFile::create(path)?);
     }
     drop(outputs);
-    args.plot.iter().try_for_each(|path| curve_picture::check_extension(path))?;
+    args.plot.iter().try_for_each(|path| canvas::check_extension(path))?;
     let pairs = paired.pairs(false);
     let split = split(args, &paired)?;
     if args.patience.is_some() && split.test.is_empty() {
@@ -93,7 +94,13 @@ pub(super) fn run(args: &MapFit, interruption: &Interruption) -> Result<(), Fail
     let options = options(args)?;
     let sizes = widths(pairs.dx, hidden, args.hidden, pairs.dy);
     budget.take(training_memory(&sizes, args.training.batch, args.training.optimizer), "training the map")?;
-    let mut map = Map::random(&sizes, args.training.activation, args.training.init.into(), args.training.bias, args.training.seed);
+    let mut map = Map::random(
+        &sizes,
+        args.training.activation,
+        args.training.init.into(),
+        args.training.bias,
+        args.training.seed,
+    );
     let progress = Progress::new("train", "epochs", interruption);
     let points = if args.mnno {
         let neighbouring = neighbouring(args, &threads, &budget, interruption);
@@ -354,7 +361,8 @@ fn text(report: &Report, subtitle: &str) -> String {
     text += &format!("\n{}", map.title());
     match &map.training {
         Training::Batches { optimizer, learning_rate, batch, dropout, epochs, seed, .. } => {
-            let activation = if map.widths.len() > 2 { format!("{}, ", spelled_activation(map)) } else { String::new() };
+            let activation =
+                if map.widths.len() > 2 { format!("{}, ", spelled_activation(map)) } else { String::new() };
             text += &format!(
                 "; {activation}{optimizer} at {learning_rate}, batches of {batch}, dropout {dropout}, seed {seed}; weights of epoch {epochs}\n"
             );

@@ -1,0 +1,15 @@
+//! `mnno experiment`: the experiments of Collell & Moens (2018).
+
+mod cross_modal;
+mod kept;
+mod tables;
+
+use super::args::ExperimentCommand;
+use super::failure::Failure;
+use super::progress::Interruption;
+
+pub(crate) fn run(command: &ExperimentCommand, interruption: &Interruption) -> Result<(), Failure> {
+    match command {
+        ExperimentCommand::CrossModal(args) => cross_modal::run(args, interruption),
+    }
+}

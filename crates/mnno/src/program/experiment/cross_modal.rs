@@ -1,0 +1,541 @@
+//! `mnno experiment cross-modal`: whose neighbours do mapped rows have? (Collell & Moens 2018, experiment 1)
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use mnno::Metric;
+use mnno::measures::{self, SelfRule as Rule};
+use mnno::store::output::{AtomicFile, WriteError, csv_cause};
+use mnno::train::experiment::{self as library, Cell, Curve, CurvePoint, Measured, Plan, Scheme};
+use mnno::train::{
+    Choice, ExperimentError, Grid, Loss, Neighbourhoods, Neighbouring, Outcomes, Pairs, Pieces, Recipe, of_test_rows,
+    widths,
+};
+use rayon::ThreadPool;
+use serde::Serialize;
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::kept::{Kept, make_folder};
+use super::tables;
+use crate::program::args::{CrossModal, Directions, MapKind, SelfRule, TrainingArgs, spelled};
+use crate::program::budget::Budget;
+use crate::program::curve_picture::{self, LearningCurve};
+use crate::program::failure::Failure;
+use crate::program::paired::{self, Paired};
+use crate::program::progress::{Interruption, Progress};
+use crate::program::report::{self, InputReport, OutputReport};
+use crate::program::searcher;
+use crate::program::training::{name_of, training_memory};
+
+const METRICS: [Metric; 2] = [Metric::Cosine, Metric::Euclidean];
+
+/// What is printed, and written as results.json but for the names of outputs.
+#[derive(Serialize)]
+pub(super) struct Report {
+    command: &'static str,
+    version: &'static str,
+    pub(super) conventions: Conventions,
+    pub(super) inputs: Vec<InputReport>,
+    pub(super) dropped_rows: usize,
+    pub(super) cells: Vec<CellReport>,
+    pub(super) rows: Vec<Row>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) outputs: Vec<OutputReport>,
+}
+
+#[derive(Serialize)]
+pub(super) struct Conventions {
+    #[serde(rename = "self")]
+    pub(super) self_rule: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) preset: Option<String>,
+    ties: &'static str,
+    /// What a map is tested on.
+    pub(super) tested: String,
+    /// By what the grid's point was chosen.
+    pub(super) chosen: String,
+    pub(super) k: Vec<usize>,
+    pub(super) activation: &'static str,
+    pub(super) optimizer: &'static str,
+    init: String,
+    bias: f64,
+    pub(super) batch: usize,
+    pub(super) epochs: usize,
+    pub(super) seed: u64,
+    /// Pairs of overlaps that p is adjusted for.
+    pub(super) comparisons: usize,
+}
+
+/// A map in a direction: how it was found, and how well it fits.
+#[derive(Serialize)]
+pub(super) struct CellReport {
+    pub(super) direction: &'static str,
+    pub(super) map: String,
+    pub(super) loss: &'static str,
+    /// One for all splits, or one for each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) choices: Vec<Choice>,
+    /// Of each split.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) lambdas: Vec<f64>,
+    pub(super) mse: f64,
+    pub(super) r2: Option<f64>,
+}
+
+/// The overlaps of a map under a metric, for one k.
+#[derive(Serialize)]
+pub(super) struct Row {
+    pub(super) direction: &'static str,
+    pub(super) map: String,
+    pub(super) loss: &'static str,
+    pub(super) metric: &'static str,
+    #[serde(rename = "self")]
+    self_rule: String,
+    pub(super) k: usize,
+    pub(super) x_fx: f64,
+    pub(super) y_fx: f64,
+    pub(super) x_y: f64,
+    pub(super) chance: f64,
+    /// Rank-sum, after Bonferroni; none where every row is tied.
+    pub(super) p: Option<f64>,
+    /// Signed-rank, paired by row, after Bonferroni.
+    p_signed_rank: Option<f64>,
+    mse: f64,
+    r2: Option<f64>,
+}
+
+/// A map to train in a direction.
+struct Task {
+    swapped: bool,
+    kind: MapKind,
+    loss: Loss,
+}
+
+impl Task {
+    fn direction(&self) -> &'static str {
+        if self.swapped { "y->x" } else { "x->y" }
+    }
+
+    fn file_name(&self) -> String {
+        let direction = if self.swapped { "y-to-x" } else { "x-to-y" };
+        format!("{direction}.{}.{}", self.kind.name(), self.loss.name())
+    }
+}
+
+/// What all tasks share.
+struct Setting<'a> {
+    args: &'a CrossModal,
+    paired: &'a Paired,
+    plan: Plan,
+    grid: Grid,
+    neighbouring: Neighbouring<'a>,
+    threads: &'a ThreadPool,
+    interruption: &'a Interruption,
+    budget: &'a Budget,
+    /// Where trainings are kept: of these inputs, trained like this.
+    kept: PathBuf,
+}
+
+pub(super) fn run(args: &CrossModal, interruption: &Interruption) -> Result<(), Failure> {
+    let threads = searcher::start_threads(args.training.threads)?;
+    let mut budget = Budget::new(args.input.memory);
+    let paired = paired::open(&args.pairs, &args.input, &mut budget, &threads, interruption)?;
+    let mut ks = args.k.clone();
+    ks.sort_unstable();
+    ks.dedup();
+    if ks.first() == Some(&0) {
+        return Err(Failure::usage("k is 0: an overlap needs at least one neighbour"));
+    }
+    make_folder(&args.output)?;
+    let plan = plan(args, &paired)?;
+    let inputs: Vec<_> = paired.inputs.iter().map(InputReport::new).collect();
+    let rule = if self_rule(args) == SelfRule::Include { Rule::Include } else { Rule::Exclude };
+    let grid = Grid {
+        learning_rates: args.learning_rate.clone(),
+        units: args.hidden.clone(),
+        dropouts: args.dropout.clone(),
+        margins: args.margin.clone(),
+    };
+    take_memory(args, &paired, &plan, &threads, &mut budget)?;
+    let neighbouring = Neighbouring {
+        k: ks.last().copied().unwrap_or(0),
+        rule,
+        threads: &threads,
+        memory: budget.left(),
+        observer: interruption,
+    };
+    let kept = args.output.join("grid").join(identity(args, &inputs)?);
+    let setting = Setting {
+        args,
+        paired: &paired,
+        plan,
+        grid,
+        neighbouring,
+        threads: &threads,
+        interruption,
+        budget: &budget,
+        kept,
+    };
+    let failure = |error: ExperimentError| paired.failure(error, false, &budget);
+    let progress = Progress::new("neighbours of X and Y", "million pairs", interruption);
+    let of_test = Neighbouring { observer: &progress, ..neighbouring };
+    let found = of_test_rows(&paired.pairs(false), &setting.plan.splits, &METRICS, &of_test).map_err(failure)?;
+    drop(progress);
+    let swapped: Vec<Vec<_>> = found.iter().map(|split| split.iter().map(Neighbourhoods::swapped).collect()).collect();
+
+    let mut cells = Vec::new();
+    let mut measured = Vec::new();
+    let mut outputs = Outputs { args, files: Vec::new() };
+    for task in tasks(args) {
+        let neighbourhoods = if task.swapped { &swapped } else { &found };
+        let (cell, of_cell) = setting.run(&task, neighbourhoods, &ks)?;
+        if let MapKind::Trained(_) = task.kind {
+            let (points, chosen) = setting.curve(&task, &cell, neighbourhoods)?;
+            outputs.curve(&setting, &task, &points, chosen, &of_cell)?;
+        }
+        cells.push(cell_report(&task, &cell));
+        measured.push((task, of_cell));
+    }
+    let report = Report {
+        command: "experiment cross-modal",
+        version: env!("CARGO_PKG_VERSION"),
+        conventions: setting.conventions(ks, measured.iter().map(|(_, of_cell)| of_cell.len()).sum()),
+        inputs,
+        dropped_rows: paired.dropped,
+        rows: rows(&cells, &measured, &spelled(&self_rule(args))),
+        cells,
+        outputs: Vec::new(),
+    };
+    outputs.results(&report)?;
+    paired.verify_unchanged()?;
+    interruption.check()?;
+    let report = Report { outputs: outputs.publish()?, ..report };
+    if args.json { report::print_json(&report) } else { report::print(&tables::text(&report)) }
+}
+
+fn self_rule(args: &CrossModal) -> SelfRule {
+    if args.preset.is_some() { SelfRule::Include } else { args.self_rule }
+}
+
+fn plan(args: &CrossModal, paired: &Paired) -> Result<Plan, Failure> {
+    let (train, n, seed) = (paired.train, paired.n(), args.training.seed);
+    Ok(if train < n {
+        Plan::of_runs(train, n, args.runs, args.folds, seed)?
+    } else {
+        Plan::of_folds(n, args.folds, args.nested, seed)?
+    })
+}
+
+fn tasks(args: &CrossModal) -> Vec<Task> {
+    let directions: &[bool] = match args.direction {
+        Directions::Both => &[false, true],
+        Directions::XToY => &[false],
+        Directions::YToX => &[true],
+    };
+    let margin = |loss: &str| if loss == "hinge-rank" { Loss::HINGE_RANK_MARGIN } else { args.margin[0] };
+    let mut tasks: Vec<Task> = Vec::new();
+    for &swapped in directions {
+        for &kind in &args.maps {
+            // The closed form is of one loss.
+            let losses = if kind == MapKind::Ridge { &["mse".to_owned()][..] } else { &args.losses };
+            let named = losses.iter().filter_map(|name| Loss::named(name, margin(name)));
+            tasks.extend(named.map(|loss| Task { swapped, kind, loss }));
+        }
+    }
+    let mut seen = Vec::new();
+    tasks.retain(|task| {
+        let name = task.file_name();
+        let new = !seen.contains(&name);
+        seen.push(name);
+        new
+    });
+    tasks
+}
+
+/// Names what trainings depend on, but for map, direction, loss and point.
+fn identity(args: &CrossModal, inputs: &[InputReport]) -> Result<String, Failure> {
+    let TrainingArgs { activation, optimizer, init, bias, epochs, batch, seed, .. } = &args.training;
+    let pairs = &args.pairs;
+    let mut text = format!(
+        "{} {activation:?} {optimizer:?} {init:?} {bias} {epochs} {batch} {seed} {} {} {:?} {:?}",
+        env!("CARGO_PKG_VERSION"),
+        args.folds,
+        args.nested,
+        pairs.join,
+        args.input.rows
+    );
+    for input in inputs {
+        text += &format!(" {} x {} {}", input.rows, input.dims, input.fingerprint);
+    }
+    for labels in [&pairs.labels, &pairs.test_labels].into_iter().flatten() {
+        let bytes = std::fs::read(labels)
+            .map_err(|e| Failure::bad_data(format!("{}: {}", labels.display(), mnno::store::plain(&e))))?;
+        text += &format!(" {:016x}", xxh3_64(&bytes));
+    }
+    Ok(format!("{:016x}", xxh3_64(text.as_bytes())))
+}
+
+/// What the largest maps take on all threads, and the mapped rows and lists.
+fn take_memory(
+    args: &CrossModal,
+    paired: &Paired,
+    plan: &Plan,
+    threads: &ThreadPool,
+    budget: &mut Budget,
+) -> Result<(), Failure> {
+    let pairs = paired.pairs(false);
+    let depth = |kind: &MapKind| if let MapKind::Trained(hidden) = kind { *hidden } else { 0 };
+    let units = args.hidden.iter().copied().max().unwrap_or(0);
+    let of_map = |kind: &MapKind| {
+        training_memory(&widths(pairs.dx, depth(kind), units, pairs.dy), args.training.batch, args.training.optimizer)
+    };
+    let largest = args.maps.iter().map(of_map).max().unwrap_or(0);
+    budget.take(largest * threads.current_num_threads() as u64, "training maps side by side")?;
+    if args.maps.contains(&MapKind::Ridge) {
+        let (n, d) = (pairs.n() as u64, (pairs.dx + pairs.dy) as u64);
+        budget.take(8 * 3 * (n + d) * d * threads.current_num_threads() as u64, "ridge regression")?;
+    }
+    let tested: u64 = plan.splits.iter().map(|split| split.test.len() as u64).sum();
+    let places = args.k.iter().copied().max().unwrap_or(0) as u64;
+    let of_row = 4 * pairs.dx.max(pairs.dy) as u64 + 6 * (12 * places + 8) + 16 * args.k.len() as u64;
+    budget.take(tested * of_row, "holding the mapped test rows and their neighbours")
+}
+
+impl Setting<'_> {
+    fn recipe(&self, task: &Task, hidden: usize) -> Recipe {
+        let TrainingArgs { activation, optimizer, init, bias, epochs, batch, .. } = self.args.training;
+        Recipe { hidden, activation, init: init.into(), bias, loss: task.loss, optimizer, epochs, batch }
+    }
+
+    fn run(
+        &self,
+        task: &Task,
+        neighbourhoods: &[Vec<Neighbourhoods>],
+        ks: &[usize],
+    ) -> Result<(Cell, Vec<Measured>), Failure> {
+        let pairs = self.paired.pairs(task.swapped);
+        let scheme = match task.kind {
+            MapKind::Trained(hidden) => Scheme::Trained(self.recipe(task, hidden)),
+            MapKind::Ridge => Scheme::Ridge(self.args.training.lambda),
+        };
+        let name = task.file_name();
+        let places = if self.plan.inner.len() > 1 { self.plan.inner.len() } else { 1 };
+        let mut folders = Vec::new();
+        if let Scheme::Trained(recipe) = &scheme {
+            for place in 0..places {
+                let folder = if places > 1 { format!("{name}.outer-{place}") } else { name.clone() };
+                folders.push(Kept::new(self.kept.join(folder), recipe.epochs)?);
+            }
+        }
+        let progress = Progress::new(
+            &format!("{} {} {}", task.direction(), task.kind.name(), task.loss.name()),
+            "trainings",
+            self.interruption,
+        );
+        let outcomes = |outer: Option<usize>| &folders[outer.unwrap_or(0)] as &dyn Outcomes<Failure>;
+        let trained =
+            self.threads.install(|| library::train(&scheme, &self.grid, &pairs, &self.plan, &outcomes, &progress));
+        drop(progress);
+        let cell: Cell = trained?;
+        let measured = library::measure(&cell, pairs.dy, &self.plan, neighbourhoods, ks, &self.neighbouring)
+            .map_err(|error| self.paired.failure(error, task.swapped, self.budget))?;
+        Ok((cell, measured))
+    }
+
+    /// The learning curve of the first split, over all epochs, and the epoch that was chosen.
+    fn curve(
+        &self,
+        task: &Task,
+        cell: &Cell,
+        neighbourhoods: &[Vec<Neighbourhoods>],
+    ) -> Result<(Vec<CurvePoint>, usize), Failure> {
+        let (MapKind::Trained(hidden), Some(choice)) = (task.kind, cell.runs[0].choice) else {
+            return Ok((Vec::new(), 0));
+        };
+        let failure = |error| self.paired.failure(error, task.swapped, self.budget);
+        let pairs: Pairs<'_> = self.paired.pairs(task.swapped);
+        let split = &self.plan.splits[0];
+        let recipe = self.recipe(task, hidden);
+        let (epochs, seed) = (recipe.epochs, self.plan.seeds[0]);
+        let mut map = recipe.start(&choice.point, pairs.dx, pairs.dy, seed);
+        let options = recipe.options(&choice.point, epochs, seed, Pieces::Parallel);
+        let neighbouring = Neighbouring { k: self.curve_k(), ..self.neighbouring };
+        let of_train = Neighbourhoods::new(&pairs, &split.train, METRICS[0], &neighbouring).map_err(failure)?;
+        let of_test = neighbourhoods[0][0].nearest(neighbouring.k);
+        let curve = Curve { pairs: &pairs, split, neighbourhoods: (&of_train, Some(&of_test)), neighbouring };
+        let progress = Progress::new(&format!("learning curve of {}", task.file_name()), "epochs", self.interruption);
+        let watch = |point: &CurvePoint| mnno::Observer::progress(&progress, point.epoch as u64, epochs as u64);
+        let points = self.threads.install(|| curve.fit(&mut map, &options, watch)).map_err(failure)?;
+        Ok((points, choice.epochs))
+    }
+
+    /// 10, as in the paper, or the smallest.
+    fn curve_k(&self) -> usize {
+        if self.args.k.contains(&10) { 10 } else { self.args.k.iter().copied().min().unwrap_or(1) }
+    }
+
+    fn conventions(&self, k: Vec<usize>, comparisons: usize) -> Conventions {
+        let args = self.args;
+        let TrainingArgs { activation, optimizer, init, bias, epochs, batch, seed, .. } = args.training;
+        let tests: Vec<usize> = self.plan.splits.iter().map(|split| split.test.len()).collect();
+        let (least, most) = (tests.iter().min().copied().unwrap_or(0), tests.iter().max().copied().unwrap_or(0));
+        let sizes = if least == most { least.to_string() } else { format!("{least} or {most}") };
+        let fixed = self.paired.train < self.paired.n();
+        let tested = if fixed {
+            format!("{sizes} test rows, means of {} runs that differ in their seeds", args.runs)
+        } else {
+            format!("{} folds of {sizes} rows, neighbours within the fold, means over folds", args.folds)
+        };
+        let chosen = match (fixed, args.nested) {
+            (true, _) => format!("by test loss on {} folds of the training rows", args.folds),
+            (false, true) => format!("by test loss on {} folds within the training rows of each fold", args.folds),
+            (false, false) => "by test loss on the folds that are reported, as in the paper".to_owned(),
+        };
+        Conventions {
+            self_rule: spelled(&self_rule(args)),
+            preset: args.preset.as_ref().map(spelled),
+            ties: "lower-index",
+            tested,
+            chosen,
+            k,
+            activation: name_of(&mnno::train::Activation::ALL, activation),
+            optimizer: name_of(&mnno::train::Optimizer::ALL, optimizer),
+            init: spelled(&init),
+            bias,
+            batch,
+            epochs,
+            seed,
+            comparisons,
+        }
+    }
+}
+
+fn cell_report(task: &Task, cell: &Cell) -> CellReport {
+    let runs = cell.runs.len() as f64;
+    let mut choices: Vec<Choice> = cell.runs.iter().filter_map(|run| run.choice).collect();
+    choices.dedup();
+    let r2: Option<Vec<f64>> = cell.runs.iter().map(|run| run.r2).collect();
+    CellReport {
+        direction: task.direction(),
+        map: task.kind.name(),
+        loss: task.loss.name(),
+        choices,
+        lambdas: cell.runs.iter().filter_map(|run| run.lambda).collect(),
+        mse: cell.runs.iter().map(|run| run.mse).sum::<f64>() / runs,
+        r2: r2.map(|all| all.iter().sum::<f64>() / runs),
+    }
+}
+
+/// The rows of all tasks, with p adjusted for their number.
+fn rows(cells: &[CellReport], measured: &[(Task, Vec<Measured>)], self_rule: &str) -> Vec<Row> {
+    let comparisons = measured.iter().map(|(_, of_cell)| of_cell.len()).sum::<usize>() as f64;
+    let adjusted = |p: f64| (p * comparisons).min(1.0);
+    let mut rows = Vec::new();
+    for (cell, (_, of_cell)) in cells.iter().zip(measured) {
+        for of in of_cell {
+            rows.push(Row {
+                direction: cell.direction,
+                map: cell.map.clone(),
+                loss: cell.loss,
+                metric: of.metric.name(),
+                self_rule: self_rule.to_owned(),
+                k: of.k,
+                x_fx: of.x_fx,
+                y_fx: of.y_fx,
+                x_y: of.x_y,
+                chance: of.chance,
+                p: measures::rank_sum(&of.rows_x_fx, &of.rows_y_fx).ok().map(|test| adjusted(test.p)),
+                p_signed_rank: measures::signed_rank(&of.rows_x_fx, &of.rows_y_fx).ok().map(|test| adjusted(test.p)),
+                mse: cell.mse,
+                r2: cell.r2,
+            });
+        }
+    }
+    rows
+}
+
+/// Files that are written, but not yet in place.
+struct Outputs<'a> {
+    args: &'a CrossModal,
+    files: Vec<(AtomicFile, &'static str, Vec<usize>, &'static str)>,
+}
+
+impl Outputs<'_> {
+    fn path(&self, name: &str) -> PathBuf {
+        self.args.output.join(name)
+    }
+
+    fn add(&mut self, name: &str, what: &'static str, bytes: &[u8], dtype: &'static str) -> Result<(), Failure> {
+        let path = self.path(name);
+        let mut file = AtomicFile::create(&path)?;
+        file.write_all(bytes).map_err(|e| WriteError::io(&path, e))?;
+        file.sync()?;
+        self.files.push((file, what, Vec::new(), dtype));
+        Ok(())
+    }
+
+    fn csv<T: Serialize>(&mut self, name: &str, what: &'static str, rows: &[T]) -> Result<(), Failure> {
+        let mut csv = csv::Writer::from_writer(Vec::new());
+        let written = rows.iter().try_for_each(|row| csv.serialize(row));
+        let bytes = written.and_then(|()| csv.into_inner().map_err(|e| e.into_error().into()));
+        let path = self.path(name);
+        self.add(name, what, &bytes.map_err(|e| WriteError::io(&path, csv_cause(e)))?, "csv")
+    }
+
+    fn curve(
+        &mut self,
+        setting: &Setting<'_>,
+        task: &Task,
+        points: &[CurvePoint],
+        chosen: usize,
+        measured: &[Measured],
+    ) -> Result<(), Failure> {
+        make_folder(&self.path("curves"))?;
+        let name = format!("curves/{}", task.file_name());
+        self.csv(
+            &format!("{name}.csv"),
+            "learning curve",
+            &points.iter().map(tables::CurveLine::from).collect::<Vec<_>>(),
+        )?;
+        let k = setting.curve_k();
+        let split = &setting.plan.splits[0];
+        let names = setting.paired.names(task.swapped).map(report::shown);
+        let title = format!("{} to {}: {}, {}", names[0], names[1], task.kind.name(), task.loss.name());
+        let subtitle = format!(
+            "{}, K = {k}, self {}d; first of {} splits: {} rows to train on, {} to test on",
+            METRICS[0],
+            spelled(&self_rule(self.args)),
+            setting.plan.splits.len(),
+            split.train.len(),
+            split.test.len()
+        );
+        let of_k = measured.iter().find(|of| of.metric == METRICS[0] && of.k == k);
+        let chance = measures::chance(split.test.len(), k, setting.neighbouring.rule);
+        let (title, subtitle) = (&title[..], &subtitle[..]);
+        let picture =
+            LearningCurve { title, subtitle, points, chosen: Some(chosen), x_y: of_k.map(|of| of.x_y), chance };
+        for extension in ["svg", "png"] {
+            let file = curve_picture::draw(&picture, &self.path(&format!("{name}.{extension}")))?;
+            self.files.push((file, "learning curve", Vec::new(), extension));
+        }
+        Ok(())
+    }
+
+    fn results(&mut self, report: &Report) -> Result<(), Failure> {
+        let path = self.path("results.json");
+        let json = serde_json::to_string_pretty(report).map_err(|e| WriteError::io(&path, e.into()))?;
+        self.add("results.json", "results", (json + "\n").as_bytes(), "json")?;
+        self.csv("results.csv", "results", &report.rows)?;
+        self.add("table.md", "table", tables::markdown(report).as_bytes(), "markdown")?;
+        self.add("table.tex", "table", tables::latex(report).as_bytes(), "latex")
+    }
+
+    fn publish(self) -> Result<Vec<OutputReport>, Failure> {
+        let mut reports = Vec::new();
+        for (file, what, shape, dtype) in self.files {
+            reports.push(OutputReport::new(file.path(), what, shape, dtype));
+            file.publish()?;
+        }
+        Ok(reports)
+    }
+}

@@ -1,0 +1,234 @@
+//! The results of the cross-modal experiment as tables, in the layout of the paper's Table 1.
+
+use mnno::train::experiment::CurvePoint;
+use serde::Serialize;
+
+use super::cross_modal::{CellReport, Report, Row};
+use crate::program::report::{self, counted};
+
+/// What a star stands for.
+const SIGNIFICANT: f64 = 0.001;
+
+/// A line of the CSV file of a learning curve.
+#[derive(Serialize)]
+pub(super) struct CurveLine {
+    epoch: usize,
+    train_loss: f64,
+    test_loss: Option<f64>,
+    train_x_fx: f64,
+    train_y_fx: f64,
+    test_x_fx: Option<f64>,
+    test_y_fx: Option<f64>,
+}
+
+impl From<&CurvePoint> for CurveLine {
+    fn from(point: &CurvePoint) -> Self {
+        Self {
+            epoch: point.epoch,
+            train_loss: point.train_loss,
+            test_loss: point.test_loss,
+            train_x_fx: point.train[0],
+            train_y_fx: point.train[1],
+            test_x_fx: point.test.map(|test| test[0]),
+            test_y_fx: point.test.map(|test| test[1]),
+        }
+    }
+}
+
+impl Row {
+    fn star(&self) -> &'static str {
+        if self.p.is_some_and(|p| p < SIGNIFICANT) { "*" } else { "" }
+    }
+}
+
+impl Report {
+    /// The rows of a cell under a metric, one for each k.
+    fn of_cell<'a>(&'a self, cell: &'a CellReport, metric: &'a str) -> impl Iterator<Item = &'a Row> {
+        let same = move |row: &&Row| {
+            (row.direction, &row.map, row.loss, row.metric) == (cell.direction, &cell.map, cell.loss, metric)
+        };
+        self.rows.iter().filter(same)
+    }
+
+    fn metrics(&self) -> Vec<&'static str> {
+        let mut metrics: Vec<_> = self.rows.iter().map(|row| row.metric).collect();
+        metrics.dedup();
+        metrics.sort_unstable();
+        metrics.dedup();
+        metrics
+    }
+
+    /// What makes results comparable with others.
+    fn convention(&self) -> String {
+        let c = &self.conventions;
+        let preset = c.preset.as_ref().map_or(String::new(), |preset| format!(" (preset {preset})"));
+        format!("Self {}d{preset}, ties by lower index; {}; chosen {}.", c.self_rule, c.tested, c.chosen)
+    }
+
+    fn stars(&self) -> String {
+        format!(
+            "* the two overlaps differ: two-sided rank-sum over the test rows, p < {SIGNIFICANT} after Bonferroni over {}. The paper \
+             names the test and no sample; its five runs or folds cannot reach that p, so rows are taken for it.",
+            counted(self.conventions.comparisons, "pair")
+        )
+    }
+}
+
+fn fit(cell: &CellReport) -> [String; 2] {
+    [significant(cell.mse), cell.r2.map_or_else(|| "-".to_owned(), |r2| format!("{r2:.3}"))]
+}
+
+/// Four significant digits.
+fn significant(value: f64) -> String {
+    if value != 0.0 && !(1e-3..1e5).contains(&value.abs()) { format!("{value:.3e}") } else { format!("{value:.4}") }
+}
+
+/// The whole result for a reader.
+pub(super) fn text(report: &Report) -> String {
+    let c = &report.conventions;
+    let mut text = String::new();
+    for (name, input) in ["x", "y", "test x", "test y"].iter().zip(&report.inputs) {
+        text += &format!("[{name}] {}\n", input.line());
+    }
+    text += &format!("\n{}\n", report.convention());
+    for metric in report.metrics() {
+        text += &format!("\nmNNO, {metric} neighbours\n");
+        let mut above = vec![String::new()];
+        let mut heading = vec![String::new()];
+        for k in &c.k {
+            above.extend([format!("K = {k}"), String::new()]);
+            heading.extend(["X,f(X)", "Y,f(X)"].map(str::to_owned));
+        }
+        heading.extend(["MSE", "R2"].map(str::to_owned));
+        let mut rows = vec![above, heading];
+        for (number, cell) in report.cells.iter().enumerate() {
+            let mut line = vec![format!("{} {} {}", cell.direction, cell.map, cell.loss)];
+            for row in report.of_cell(cell, metric) {
+                let (star, space) = (row.star(), if row.star().is_empty() { " " } else { "" });
+                let [x, y] = [row.x_fx, row.y_fx].map(|value| format!("{value:.3}"));
+                let (of_x, of_y) = if row.x_fx >= row.y_fx { (star, " ") } else { (" ", star) };
+                line.extend([
+                    format!("{x}{of_x}{space}").trim_end_matches("  ").to_owned(),
+                    format!("{y}{of_y}{space}"),
+                ]);
+            }
+            line.extend(fit(cell));
+            rows.push(line);
+            let last = report.cells.get(number + 1).is_none_or(|next| next.direction != cell.direction);
+            if last {
+                let of = |value: fn(&Row) -> f64| {
+                    report.of_cell(cell, metric).flat_map(move |row| [String::new(), format!("{:.3} ", value(row))])
+                };
+                rows.push([format!("{} X,Y", cell.direction)].into_iter().chain(of(|row| row.x_y)).collect());
+                rows.push([format!("{} chance", cell.direction)].into_iter().chain(of(|row| row.chance)).collect());
+            }
+        }
+        text += &report::table(&rows);
+    }
+    text += &choices(report);
+    text += &format!(
+        "\nX,f(X): share of its K nearest neighbours that a mapped row has in common with what was mapped; Y,f(X): with its target; X,Y: \
+         that the two have without a map.\n{}\nMSE: mean of 1/2 |f(x) - y|^2 over test rows; R2 over all dimensions together.\n",
+        report.stars()
+    );
+    if report.dropped_rows > 0 {
+        text += &format!("{} dropped from both files: zero in one of them.\n", counted(report.dropped_rows, "row"));
+    }
+    text.extend(report.outputs.iter().map(report::OutputReport::line));
+    text
+}
+
+/// How each map was found.
+fn choices(report: &Report) -> String {
+    let most = report.conventions.epochs;
+    let heading = ["chosen", "learning rate", "hidden units", "dropout", "margin", "epochs", "test loss"];
+    let mut rows = vec![heading.map(str::to_owned).to_vec()];
+    let mut still_falling = false;
+    for cell in &report.cells {
+        let name = format!("{} {} {}", cell.direction, cell.map, cell.loss);
+        for choice in &cell.choices {
+            let point = &choice.point;
+            let or_none = |value: f64, none: bool| if none { "-".to_owned() } else { value.to_string() };
+            still_falling |= choice.epochs == most;
+            rows.push(vec![
+                name.clone(),
+                point.learning_rate.to_string(),
+                or_none(point.units as f64, point.units == 0),
+                or_none(point.dropout, point.units == 0),
+                or_none(point.margin, point.margin == 0.0),
+                choice.epochs.to_string(),
+                significant(choice.test_loss),
+            ]);
+        }
+        if !cell.lambdas.is_empty() {
+            let mut lambdas: Vec<String> = cell.lambdas.iter().map(f64::to_string).collect();
+            lambdas.dedup();
+            rows.push(vec![name, format!("lambda {}", lambdas.join(", "))]);
+        }
+    }
+    let mut text = format!("\n{}", report::table(&rows));
+    if still_falling {
+        text +=
+            &format!("Where the last of {most} epochs was chosen, the test loss was still falling: raise --epochs.\n");
+    }
+    text
+}
+
+pub(super) fn markdown(report: &Report) -> String {
+    let c = &report.conventions;
+    let mut text = format!("{}\n", report.convention());
+    for metric in report.metrics() {
+        text += &format!("\nmNNO, {metric} neighbours\n\n| | | |");
+        c.k.iter().for_each(|k| text += &format!(" X,f(X), K = {k} | Y,f(X), K = {k} | X,Y | chance |"));
+        text += " MSE | R2 |\n|---|---|---|";
+        text += &"---:|".repeat(4 * c.k.len() + 2);
+        text.push('\n');
+        for cell in &report.cells {
+            text += &format!("| {} | {} | {} |", cell.direction, cell.map, cell.loss);
+            for row in report.of_cell(cell, metric) {
+                let [x, y] = overlaps(row, |value, star| format!("**{value}**{}", star.replace('*', "\\*")));
+                text += &format!(" {x} | {y} | {:.3} | {:.3} |", row.x_y, row.chance);
+            }
+            let [mse, r2] = fit(cell);
+            text += &format!(" {mse} | {r2} |\n");
+        }
+    }
+    text + &format!("\n{}\n", report.stars().replace('*', "\\*"))
+}
+
+pub(super) fn latex(report: &Report) -> String {
+    let c = &report.conventions;
+    let mut text = String::new();
+    for metric in report.metrics() {
+        text += &format!("% mNNO, {metric} neighbours. {}\n", report.convention());
+        text += &format!("\\begin{{tabular}}{{lll{}rr}}\n", "rr".repeat(c.k.len()));
+        text += " & &";
+        c.k.iter().for_each(|k| text += &format!(" & \\multicolumn{{2}}{{c}}{{$K={k}$}}"));
+        text += " & & \\\\\n & &";
+        c.k.iter().for_each(|_| text += " & $X,f(X)$ & $Y,f(X)$");
+        text += " & MSE & $R^2$ \\\\\n\\hline\n";
+        for cell in &report.cells {
+            let direction =
+                cell.direction.replace("->", " \\rightarrow ").to_uppercase().replace("RIGHTARROW", "rightarrow");
+            text += &format!("${direction}$ & {} & {}", cell.map, cell.loss);
+            for row in report.of_cell(cell, metric) {
+                let [x, y] = overlaps(row, |value, star| {
+                    let star = if star.is_empty() { "" } else { "$^*$" };
+                    format!("\\textbf{{{value}}}{star}")
+                });
+                text += &format!(" & {x} & {y}");
+            }
+            let [mse, r2] = fit(cell);
+            text += &format!(" & {mse} & {r2} \\\\\n");
+        }
+        text += "\\end{tabular}\n\n";
+    }
+    text += &format!("% {}\n", report.stars());
+    text
+}
+
+/// X,f(X) and Y,f(X); the larger one by `strong`, with its star.
+fn overlaps(row: &Row, strong: impl Fn(&str, &str) -> String) -> [String; 2] {
+    let [x, y] = [row.x_fx, row.y_fx].map(|value| format!("{value:.3}"));
+    if row.x_fx >= row.y_fx { [strong(&x, row.star()), y] } else { [x, strong(&y, row.star())] }
+}
