@@ -13,6 +13,8 @@ pub mod experiment;
 mod fit;
 mod folds;
 #[cfg(test)]
+mod golden;
+#[cfg(test)]
 mod gradients;
 mod init;
 mod loss;

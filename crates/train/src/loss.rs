@@ -96,7 +96,7 @@ impl Loss {
     }
 
     /// The loss of row `i`; its gradient, times a scale, is added where it is asked for.
-    fn of_row<T: Real>(
+    pub(crate) fn of_row<T: Real>(
         self,
         batch: &Batch<'_, T>,
         i: usize,
