@@ -17,6 +17,7 @@ mod pairing;
 mod progress;
 mod report;
 mod searcher;
+mod words;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -56,5 +57,6 @@ fn run(cli: &Cli) -> Result<(), Failure> {
         Command::Convert(args) => convert::run(args, &interruption),
         Command::Index(command) => index::run(command, &interruption),
         Command::Bench(args) => bench::run(args, &interruption),
+        Command::Words(args) => words::run(args, &interruption),
     }
 }
