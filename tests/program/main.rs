@@ -17,3 +17,4 @@ mod join;
 mod knn;
 mod real_data;
 mod run;
+mod words;

@@ -81,6 +81,12 @@ impl Invocation {
         self
     }
 
+    /// One more argument, blanks included.
+    pub fn arg(mut self, argument: &str) -> Self {
+        self.0.arg(argument);
+        self
+    }
+
     pub fn finish(mut self) -> Run {
         let output = self.0.output().expect("the program can be started");
         let text = |bytes| String::from_utf8(bytes).expect("the program prints UTF-8");

@@ -6,7 +6,7 @@
 //!
 //! Numbers are compared by correlations ([`pearson`], [`spearman`], [`kendall`]) and by tests of ranks ([`rank_sum`],
 //! [`signed_rank`]), whose p-values [`bonferroni`] and [`holm`] adjust. Where one has no value the result is [`Undefined`],
-//! with the reason. All agree with `SciPy` (`tests/statistics.rs`).
+//! with the reason; [`word_similarity`] correlates vectors with ratings by people. All agree with `SciPy` (`tests/statistics.rs`).
 //!
 //! Rows of one data set depend on each other through their lists, which rules out the usual shortcuts: resampling rows
 //! with replacement makes copies that become each other's neighbours, and the naive standard error is too small.
@@ -22,6 +22,7 @@ mod ranks;
 mod recall;
 mod statistics;
 mod undefined;
+mod word_similarity;
 
 pub use correlation::{kendall, pearson, spearman};
 pub use error::MeasureError;
@@ -33,3 +34,4 @@ pub use ranks::{average_ranks, largest, without_rounding_noise};
 pub use recall::{Recall, recall};
 pub use statistics::{SelfRule, chance, check_k};
 pub use undefined::Undefined;
+pub use word_similarity::{RatedPair, Similarity, Unknown, WordSimilarity, mean_row, word_similarity};

@@ -110,6 +110,16 @@ impl Source {
         }
     }
 
+    /// The file as text, without a byte order mark.
+    ///
+    /// # Errors
+    /// The line, from 1, that is no UTF-8.
+    pub(crate) fn text(&self) -> Result<&str, usize> {
+        let bytes = self.bytes();
+        let text = str::from_utf8(bytes).map_err(|e| bytes[..e.valid_up_to()].split(|&b| b == b'\n').count())?;
+        Ok(text.strip_prefix('\u{feff}').unwrap_or(text))
+    }
+
     /// Whether [`Source::bytes`] is a map of the file.
     pub(crate) fn is_mapped(&self) -> bool {
         matches!(self.bytes, Bytes::Mapped(_))

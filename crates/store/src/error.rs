@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::{fmt, io};
 
-use crate::Format;
+use crate::{Format, TextFault};
 
 /// The sort of a failure, from which a program derives its exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +37,8 @@ pub enum Need {
     Header,
     /// The labels of the rows.
     Labels,
+    /// The ratings of words.
+    Ratings,
     /// Which rows are zero.
     ZeroRows,
 }
@@ -46,7 +48,7 @@ impl Need {
         match self {
             Self::Read => "leave --io read out, so that the file is mapped, or raise --memory",
             Self::Unpack => "raise --memory, or save it uncompressed, as np.save does: such files are mapped",
-            Self::Names | Self::Rows | Self::Header | Self::Labels | Self::ZeroRows => "raise --memory",
+            Self::Names | Self::Rows | Self::Header | Self::Labels | Self::Ratings | Self::ZeroRows => "raise --memory",
         }
     }
 }
@@ -60,6 +62,7 @@ impl fmt::Display for Need {
             Self::Rows => "to find its rows",
             Self::Header => "for its header",
             Self::Labels => "for its labels",
+            Self::Ratings => "for its ratings",
             Self::ZeroRows => "to list its zero rows",
         })
     }
@@ -329,6 +332,14 @@ pub enum StoreError {
         /// The value, as text has it or in scientific notation.
         value: String,
     },
+    /// A text of names or of ratings that cannot be used.
+    #[error("{}: {fault}", path.display())]
+    Text {
+        /// The text.
+        path: PathBuf,
+        /// What is wrong.
+        fault: crate::TextFault,
+    },
     /// As many labels as rows are needed.
     #[error("{}: {lines} lines of labels for {rows} rows of {file}", path.display())]
     LabelCount {
@@ -375,7 +386,11 @@ impl StoreError {
             | Self::TooManyLayers { .. }
             | Self::NoSuchPart { .. }
             | Self::NotAMatrix { layers: true, .. }
-            | Self::RowRange { .. } => ErrorKind::Usage,
+            | Self::RowRange { .. }
+            | Self::Text {
+                fault: TextFault::NoHeader { .. } | TextFault::NoColumn { .. } | TextFault::SeveralColumns { .. },
+                ..
+            } => ErrorKind::Usage,
             _ => ErrorKind::BadData,
         }
     }
@@ -408,6 +423,7 @@ impl StoreError {
                 return Some(format!("it has the size of {other} data: try --format {other}"));
             }
             Self::Malformed { fault, .. } => return fault.hint().map(str::to_owned),
+            Self::Text { fault, .. } => return fault.hint().map(str::to_owned),
             Self::Length { declared, available, .. } if declared > available => {
                 "the file is incomplete or its header is wrong: copy or export it again"
             }

@@ -21,11 +21,7 @@ pub(crate) fn read(
     budget: u64,
 ) -> Result<(Vec<Vec<String>>, u64), StoreError> {
     let source = Source::open(path, Io::Read, budget)?;
-    let text = str::from_utf8(source.bytes()).map_err(|e| StoreError::LabelText {
-        path: path.to_owned(),
-        line: source.bytes()[..e.valid_up_to()].split(|&b| b == b'\n').count(),
-    })?;
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let text = source.text().map_err(|line| StoreError::LabelText { path: path.to_owned(), line })?;
     // Editors end a file with empty lines.
     let text = text.trim_end_matches(['\r', '\n']);
     let lines = text.lines().count();

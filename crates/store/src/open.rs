@@ -12,7 +12,7 @@ use crate::format::table::{NAME_OVERHEAD, Table};
 use crate::format::{Container, big_ann, mat, npy, npz, safetensors, text, vecs, word2vec_binary, words};
 use crate::layout::{ArrayHeader, Layout};
 use crate::matrix::{Array, Matrix, Part, Storage};
-use crate::{ElementType, Format, Io, StoreError, labels, parts};
+use crate::{ElementType, Format, Io, StoreError, labels, names, parts};
 
 /// How files are opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,13 +26,15 @@ pub struct OpenOptions {
     pub memory: u64,
     /// Rows to keep, from 0, the end excluded; all when none are given.
     pub rows: Option<Range<usize>>,
+    /// Names of the rows, in place of those in the file: `PATH[::COLUMN]`, a line per row, with a header or without.
+    pub names: Option<String>,
     /// A file of labels: a line per row, labels separated by tabs, commas or blanks.
     pub labels: Option<PathBuf>,
 }
 
 impl Default for OpenOptions {
     fn default() -> Self {
-        Self { io: Io::Map, format: None, memory: 4 << 30, rows: None, labels: None }
+        Self { io: Io::Map, format: None, memory: 4 << 30, rows: None, names: None, labels: None }
     }
 }
 
@@ -87,13 +89,18 @@ pub fn open_with_observer(
         opened.push(part);
     }
     let path = parts::list(path).unwrap_or(path).to_owned();
-    let names = names_of_all(&mut opened)?.map(Arc::new);
+    let mut names = names_of_all(&mut opened)?.map(Arc::new);
     let remarks: Arc<[String]> = opened.iter().flat_map(|part| part.remarks.clone()).collect();
     let all_rows = joined(&opened, 0)?.1;
     let rows = options.rows.clone().unwrap_or(0..all_rows);
     if rows.start > rows.end || rows.end > all_rows {
         let file = if let [only] = &opened[..] { only.array.name.clone() } else { argument.to_owned() };
         return Err(StoreError::RowRange { file, start: rows.start, end: rows.end, n: all_rows });
+    }
+    if let Some(beside) = &options.names {
+        let (read, held) = names::read(beside, (argument, all_rows), budget, observer)?;
+        budget -= held;
+        names = Some(Arc::new(read));
     }
     let mut labels: Option<Arc<[Vec<String>]>> = None;
     if let Some(path) = &options.labels {
@@ -368,7 +375,7 @@ fn layouts(
 const MOST_LAYERS: usize = 1000;
 
 /// Splits an argument into its path, the longest part up to a `::` that exists, and what follows.
-fn split(argument: &str) -> (&Path, Vec<&str>) {
+pub(crate) fn split(argument: &str) -> (&Path, Vec<&str>) {
     let ends = argument.match_indices("::").map(|(at, _)| at);
     let end = std::iter::once(argument.len())
         .chain(ends.collect::<Vec<_>>().into_iter().rev())

@@ -23,6 +23,7 @@ mod progress;
 mod report;
 mod searcher;
 mod training;
+mod words;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -64,5 +65,6 @@ fn run(cli: &Cli) -> Result<(), Failure> {
         Command::Bench(args) => bench::run(args, &interruption),
         Command::Map(command) => map::run(command, &interruption),
         Command::Experiment(command) => experiment::run(command, &interruption),
+        Command::Words(args) => words::run(args, &interruption),
     }
 }

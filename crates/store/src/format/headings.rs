@@ -92,7 +92,8 @@ pub(super) fn is_word(cell: &[u8]) -> bool {
     number(cell).is_none() && !is_missing(&text) && (is_list() || looks_like_word())
 }
 
-fn is_heading(cell: &[u8]) -> bool {
+/// Whether a cell is a heading and not a number, misspelt or missing.
+pub(crate) fn is_heading(cell: &[u8]) -> bool {
     let text = String::from_utf8_lossy(cell);
     number(cell).is_none() && !is_missing(&text) && !is_almost_number(&text)
 }

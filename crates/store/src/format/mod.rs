@@ -2,7 +2,7 @@
 
 pub(crate) mod big_ann;
 pub(crate) mod foreign;
-mod headings;
+pub(crate) mod headings;
 pub(crate) mod mat;
 pub(crate) mod npy;
 pub(crate) mod npz;
