@@ -18,7 +18,7 @@ use mnno::store::{Format, Io};
 use super::failure::Failure;
 pub(crate) use bench::{Bench, IndexKind};
 pub(crate) use train::{
-    ConstantRule, CrossModal, Directions, MapApply, MapCommand, MapFit, MapKind, PairArgs, TrainingArgs,
+    ConstantRule, CrossModal, Directions, MapApply, MapCommand, MapFit, MapKind, PairArgs, TrainingArgs, Untrained,
 };
 use values::{format_names, parse_rows, parse_size, parse_threads};
 
@@ -175,6 +175,8 @@ pub(crate) struct Compare {
 pub(crate) enum ExperimentCommand {
     /// Do mapped rows have the neighbours of their targets, or still those of what was mapped?
     CrossModal(Box<CrossModal>),
+    /// Do networks that were never trained keep the similarities of what they map?
+    Untrained(Untrained),
 }
 
 #[derive(Debug, Subcommand)]
@@ -268,6 +270,25 @@ pub(crate) struct IndexSearch {
 
 #[derive(Debug, Args)]
 pub(crate) struct Words {
+    #[command(flatten)]
+    pub(crate) words: WordArgs,
+    /// Similarity of two words; both without it
+    #[arg(long, value_enum)]
+    pub(crate) similarity: Option<SimilarityRule>,
+    /// What becomes of a pair with a word that has no row
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) unknown: UnknownRule,
+    /// Zero vectors under cosine, which have no direction: refuse them, or drop their pairs
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) zero: ZeroRule,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Word vectors and ratings of pairs.
+#[derive(Debug, Args)]
+pub(crate) struct WordArgs {
     /// Word vectors, in a file with row names or with --names: PATH[::NAME][::LAYER], a folder of parts, or @LIST (see mnno --help)
     #[arg(value_name = "EMBEDDINGS")]
     pub(crate) embeddings: String,
@@ -278,20 +299,8 @@ pub(crate) struct Words {
     /// Words of the rows, PATH[::COLUMN]: a line per row, or a table with a header, of its first column or of COLUMN
     #[arg(long, value_name = "FILE")]
     pub(crate) names: Option<String>,
-    /// Similarity of two words; both without it
-    #[arg(long, value_enum)]
-    pub(crate) similarity: Option<SimilarityRule>,
-    /// What becomes of a pair with a word that has no row
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) unknown: UnknownRule,
-    /// Zero vectors under cosine, which have no direction: refuse them, or drop their pairs
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) zero: ZeroRule,
     #[command(flatten)]
     pub(crate) input: Input,
-    /// Print one JSON object instead of text
-    #[arg(long)]
-    pub(crate) json: bool,
 }
 
 /// How neighbours are found.

@@ -3,6 +3,7 @@
 mod cross_modal;
 mod kept;
 mod tables;
+mod untrained;
 
 use super::args::ExperimentCommand;
 use super::failure::Failure;
@@ -11,5 +12,6 @@ use super::progress::Interruption;
 pub(crate) fn run(command: &ExperimentCommand, interruption: &Interruption) -> Result<(), Failure> {
     match command {
         ExperimentCommand::CrossModal(args) => cross_modal::run(args, interruption),
+        ExperimentCommand::Untrained(args) => untrained::run(args, interruption),
     }
 }

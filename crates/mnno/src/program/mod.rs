@@ -23,6 +23,7 @@ mod progress;
 mod report;
 mod searcher;
 mod training;
+mod vocabulary;
 mod words;
 
 use std::io::Write;

@@ -11,7 +11,7 @@ use mnno::store::Format;
 use mnno::train::{Activation, Init, Lambda, Loss, MOST_HIDDEN, Optimizer};
 
 use super::values::{format_names, parse_threads};
-use super::{Input, Join, Preset, SelfRule, ZeroRule};
+use super::{Input, Join, Preset, SelfRule, WordArgs, ZeroRule};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum MapCommand {
@@ -159,6 +159,43 @@ pub(crate) struct CrossModal {
     pub(crate) training: TrainingArgs,
     #[command(flatten)]
     pub(crate) input: Input,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Weights are uniform in [-1, 1] and biases 0, as in the paper; it does not state the number of hidden units.\nStars: the runs differ \
+                  from the input's correlation, two-sided rank-sum against it repeated as often, p < 0.05."
+)]
+pub(crate) struct Untrained {
+    #[command(flatten)]
+    pub(crate) words: WordArgs,
+    /// Maps: lin, nn-1 to nn-8
+    #[arg(long, value_delimiter = ',', value_name = "MAP,..", default_value = "lin,nn-1")]
+    pub(crate) maps: Vec<MapKind>,
+    /// Units of each hidden layer
+    #[arg(long, default_value_t = 2048, value_name = "UNITS", value_parser = clap::value_parser!(u32).range(1..=65_536).map(|units| units as usize))]
+    pub(crate) hidden: usize,
+    /// Dimensions of mapped rows
+    #[arg(long, default_value_t = 2048, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=65_536).map(|units| units as usize))]
+    pub(crate) dims: usize,
+    /// What hidden units do
+    #[arg(long, default_value = "tanh", value_name = "NAME", value_parser = named(Activation::ALL))]
+    pub(crate) activation: Activation,
+    /// Random maps of each shape
+    #[arg(long, default_value_t = 10, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=1000).map(u64::from))]
+    pub(crate) runs: u64,
+    /// Zero vectors under cosine, which have no direction: refuse them, or drop their pairs
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) zero: ZeroRule,
+    /// Seed of the first map; the others follow
+    #[arg(long, default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// Threads, at most 1024; all by default. Results are the same for any number
+    #[arg(long, value_name = "COUNT", value_parser = parse_threads)]
+    pub(crate) threads: Option<NonZeroUsize>,
     /// Print one JSON object instead of text
     #[arg(long)]
     pub(crate) json: bool,
