@@ -1,7 +1,8 @@
 #!/bin/sh
-# Makes .venv in this folder with the peers that run.py, million.py and graphs.py time mnno against.
+# Makes .venv in this folder with the peers that run.py, million.py, graphs.py and training.py time mnno against.
 #
-# hnswlib is compiled here, for the CPU that this runs on (-march=native): it needs a C++ compiler.
+# hnswlib is compiled here, for the CPU that this runs on (-march=native): it needs a C++ compiler, as
+# torch.compile does in training.py.
 # torch's build for Linux with CUDA takes 6 GB; its CPU build, which is enough, is an option of pip's (PIP_EXTRA_INDEX_URL).
 set -eu
 cd "$(dirname "$0")"
