@@ -32,3 +32,4 @@ pub use mnno_exact::{
 pub use mnno_hnsw as hnsw;
 pub use mnno_measures as measures;
 pub use mnno_store as store;
+pub use mnno_train as train;

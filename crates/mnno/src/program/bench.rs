@@ -18,6 +18,7 @@ use rayon::ThreadPool;
 
 use super::args::{Bench, Input};
 use super::budget::Budget;
+use super::canvas;
 use super::failure::{Failure, code};
 use super::inputs::{self, Checked};
 use super::progress::Interruption;
@@ -82,7 +83,7 @@ pub(crate) fn run(args: &Bench, interruption: &Interruption) -> Result<(), Failu
     if args.k == 0 {
         return Err(Failure::usage("k is 0: a list needs at least one neighbour"));
     }
-    args.plot.iter().try_for_each(|path| picture::check_extension(path))?;
+    args.plot.iter().try_for_each(|path| canvas::check_extension(path))?;
     let kernels = Kernels::from_environment().map_err(|e| Failure::usage(format!("MNNO_SIMD: {e}")))?;
     let threads = searcher::start_threads(args.threads)?;
     let mut budget = Budget::new(args.input.memory);
@@ -164,7 +165,7 @@ pub(crate) fn run(args: &Bench, interruption: &Interruption) -> Result<(), Failu
     given.iter().try_for_each(|input| input.matrix.verify_unchanged())?;
     interruption.check()?;
     let csv = args.csv.as_ref().map(|path| report.csv(path));
-    let plots = args.plot.iter().map(|path| picture::draw(&report, path));
+    let plots = args.plot.iter().map(|path| canvas::draw(&report, path));
     for file in csv.into_iter().chain(plots).collect::<Result<Vec<_>, _>>()? {
         file.publish()?;
     }
