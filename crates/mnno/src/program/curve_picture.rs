@@ -1,5 +1,6 @@
 //! Overlaps and losses by epoch, drawn: the paper's Figure 2.
 
+use std::ops::Range;
 use std::path::Path;
 
 use mnno::store::output::AtomicFile;
@@ -42,7 +43,8 @@ pub(crate) fn draw(curve: &LearningCurve<'_>, path: &Path) -> Result<AtomicFile,
 struct Line {
     name: String,
     points: Vec<(f64, f64)>,
-    style: ShapeStyle,
+    colour: RGBColor,
+    width: u32,
     dashed: bool,
 }
 
@@ -50,19 +52,19 @@ impl Line {
     /// What was measured on test rows.
     fn of_test(name: &str, points: Vec<(f64, f64)>, colour: RGBColor, shown: fn(f64) -> String) -> Self {
         let name = named(&format!("{name}, test"), &points, shown);
-        Self { name, points, style: colour.stroke_width(4), dashed: false }
+        Self { name, points, colour, width: 4, dashed: false }
     }
 
     /// What was measured on training rows.
     fn of_train(name: &str, points: Vec<(f64, f64)>, colour: RGBColor, shown: fn(f64) -> String) -> Self {
         let name = named(&format!("{name}, training"), &points, shown);
-        Self { name, points, style: colour.stroke_width(2), dashed: true }
+        Self { name, points, colour, width: 2, dashed: true }
     }
 
     /// What no epoch changes.
     fn level(name: &str, value: f64, last: f64, colour: RGBColor) -> Self {
         let points = vec![(0.0, value), (last, value)];
-        Self { name: named(name, &points, overlap), points, style: colour.stroke_width(1), dashed: false }
+        Self { name: named(name, &points, overlap), points, colour, width: 1, dashed: false }
     }
 }
 
@@ -123,12 +125,10 @@ impl Picture for LearningCurve<'_> {
         area: &DrawingArea<B, Shift>,
     ) -> Result<(), DrawingAreaErrorKind<B::ErrorType>> {
         area.fill(&WHITE)?;
-        write(area, self.title, 32, BLACK, (MARGIN, 40))?;
-        write(area, self.subtitle, 22, GREY, (MARGIN, 78))?;
-        let (_, area) = area.split_vertically(100);
-        let (above, below) = area.split_vertically(520);
-        self.draw_panel(&self.overlaps(), &above, "")?;
-        self.draw_panel(&self.losses(), &below, "epoch")?;
+        write(area, self.title, 32, BLACK, HPos::Left, (MARGIN, 40))?;
+        write(area, self.subtitle, 22, GREY, HPos::Left, (MARGIN, 80))?;
+        self.draw_panel(area, &self.overlaps(), 110..600)?;
+        self.draw_panel(area, &self.losses(), 620..1000)?;
         area.present()
     }
 }
@@ -136,50 +136,87 @@ impl Picture for LearningCurve<'_> {
 impl LearningCurve<'_> {
     fn draw_panel<B: DrawingBackend>(
         &self,
-        panel: &Panel,
         area: &DrawingArea<B, Shift>,
-        epochs: &str,
+        panel: &Panel,
+        heights: Range<i32>,
     ) -> Result<(), DrawingAreaErrorKind<B::ErrorType>> {
         let last = self.last();
-        let highest = panel.lines.iter().flat_map(|line| &line.points).map(|&(_, value)| value).fold(0.0, f64::max);
-        let heights = ticks(highest);
-        let top = heights[heights.len() - 1];
+        let values = panel.lines.iter().flat_map(|line| &line.points).map(|&(_, value)| value);
+        let of_values = steps(values.fold(0.0, f64::max));
+        let top = of_values[of_values.len() - 1];
+        let of_epochs = steps(last).into_iter().filter(|epoch| epoch.fract() == 0.0 && *epoch <= last).collect();
+        let shown = |value| rounded(value, 1);
         let mut chart = ChartBuilder::on(area)
-            .margin_top(72)
+            .margin_top(heights.start + 80)
+            .margin_bottom(Self::SIZE.1 as i32 - heights.end)
             .margin_left(MARGIN)
             .margin_right(NAMES)
-            .x_label_area_size(if epochs.is_empty() { 40 } else { 76 })
+            .x_label_area_size(76)
             .y_label_area_size(100)
             .build_cartesian_2d(
-                Axis { ends: [0.0, last], named: whole(last), place: |epoch| epoch, shown: |epoch| rounded(epoch, 1) },
-                Axis { ends: [0.0, top], named: heights, place: |value| value, shown: |value| rounded(value, 1) },
+                Axis { ends: [0.0, last], named: of_epochs, place: |epoch| epoch, shown },
+                Axis { ends: [0.0, top], named: of_values, place: |value| value, shown },
             )?;
         let font = |size: u32| ("sans-serif", size).into_font();
         chart
             .configure_mesh()
             .light_line_style(TRANSPARENT)
             .bold_line_style(BLACK.mix(0.15))
-            .x_desc(epochs)
+            .x_desc("epoch")
             .y_desc(panel.axis)
             .axis_desc_style(font(22))
             .label_style(font(20))
             .draw()?;
-        write(area, panel.heading, 24, BLACK, (MARGIN, 22))?;
+        write(area, panel.heading, 24, BLACK, HPos::Left, (MARGIN, heights.start + 24))?;
         if let Some(chosen) = self.chosen {
-            let style = GREY.stroke_width(2);
             let ends = [(chosen as f64, 0.0), (chosen as f64, top)];
-            chart.draw_series(DashedLineSeries::new(ends, 3, 5, style))?;
+            chart.draw_series(DashedLineSeries::new(ends, 3, 5, GREY.stroke_width(2)))?;
+            let (x, y) = chart.plotting_area().map_coordinate(&ends[1]);
+            let side = if ends[0].0 < last / 2.0 { HPos::Left } else { HPos::Right };
+            write(area, &format!("epoch {chosen}, chosen by cross-validation"), 20, GREY, side, (x, y - 16))?;
         }
         for line in &panel.lines {
             let points = line.points.iter().copied();
+            let style = line.colour.stroke_width(line.width);
             if line.dashed {
-                chart.draw_series(DashedLineSeries::new(points, 9, 6, line.style))?;
+                chart.draw_series(DashedLineSeries::new(points, 9, 6, style))?;
             } else {
-                chart.draw_series(LineSeries::new(points, line.style))?;
+                chart.draw_series(LineSeries::new(points, style))?;
             }
+        }
+        // Names stand beside the ends of their lines, or as near as they find room.
+        let mut ends: Vec<_> = panel
+            .lines
+            .iter()
+            .filter_map(|line| Some((chart.plotting_area().map_coordinate(line.points.last()?), line)))
+            .collect();
+        ends.sort_by_key(|((_, y), _)| *y);
+        let (columns, rows) = chart.plotting_area().get_pixel_range();
+        let wanted: Vec<i32> = ends.iter().map(|((_, y), _)| *y).collect();
+        for ((end, line), y) in ends.iter().zip(spread(&wanted, rows)) {
+            let x = columns.end + LEADER;
+            area.draw(&PathElement::new(vec![*end, (x - 6, y)], line.colour.mix(0.5)))?;
+            area.draw(&Circle::new(*end, line.width + 1, line.colour.filled()))?;
+            write(area, &line.name, 20, line.colour, HPos::Left, (x, y))?;
         }
         Ok(())
     }
+}
+
+/// Heights near those wanted, in their order, with room for a name each; within `limits` if all find room there.
+fn spread(wanted: &[i32], limits: Range<i32>) -> Vec<i32> {
+    let mut heights = wanted.to_vec();
+    let mut least = limits.start;
+    for height in &mut heights {
+        *height = least.max(*height);
+        least = *height + LINE_HEIGHT;
+    }
+    let mut most = limits.end;
+    for height in heights.iter_mut().rev() {
+        *height = most.min(*height);
+        most = *height - LINE_HEIGHT;
+    }
+    heights
 }
 
 /// Writes text on one line, from the left, around a height.
@@ -188,9 +225,10 @@ fn write<B: DrawingBackend>(
     text: &str,
     size: u32,
     colour: RGBColor,
+    side: HPos,
     at: (i32, i32),
 ) -> Result<(), DrawingAreaErrorKind<B::ErrorType>> {
-    let style = ("sans-serif", size).into_font().color(&colour).pos(Pos::new(HPos::Left, VPos::Center));
+    let style = ("sans-serif", size).into_font().color(&colour).pos(Pos::new(side, VPos::Center));
     area.draw_text(&printable(text), &style, at)
 }
 
@@ -198,23 +236,19 @@ fn overlap(value: f64) -> String {
     format!("{value:.3}")
 }
 
+/// With so many digits after the first.
 fn rounded(value: f64, digits: usize) -> String {
     let rounded: f64 = format!("{value:.digits$e}").parse().unwrap_or(value);
     if rounded == 0.0 || (1e-3..1e6).contains(&rounded) { rounded.to_string() } else { format!("{rounded:e}") }
 }
-fn ticks(highest: f64) -> Vec<f64> {
+
+/// 0 and at most six equal steps, of 1, 2 or 5 times a power of ten, the last of which reaches `highest`.
+fn steps(highest: f64) -> Vec<f64> {
     let highest = if highest >= f64::MIN_POSITIVE { highest } else { 1.0 };
     let power = 10_f64.powf((highest / 6.0).log10().floor());
-    let step = [1.0, 2.0, 5.0, 10.0]
-        .map(|digit| digit * power)
-        .into_iter()
-        .find(|step| 6.0 * step >= highest)
-        .unwrap_or(highest);
-    let count = (highest / step).ceil() as u32;
-    (0..=count).map(|i| f64::from(i) * step).collect()
-}
-fn whole(last: f64) -> Vec<f64> {
-    ticks(last).into_iter().filter(|epoch| epoch.fract() == 0.0 && *epoch <= last).collect()
+    let sizes = [1.0, 2.0, 5.0, 10.0].map(|digit| digit * power);
+    let size = sizes.into_iter().find(|size| 6.0 * size >= highest).unwrap_or(highest);
+    (0..=(highest / size).ceil() as u32).map(|count| f64::from(count) * size).collect()
 }
 
 #[cfg(test)]

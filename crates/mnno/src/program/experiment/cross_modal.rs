@@ -499,7 +499,8 @@ impl Outputs<'_> {
         )?;
         let k = setting.curve_k();
         let split = &setting.plan.splits[0];
-        let names = setting.paired.names(task.swapped).map(report::shown);
+        let names =
+            setting.paired.names(task.swapped).map(|name| report::shown(name.rsplit('/').next().unwrap_or(name)));
         let title = format!("{} to {}: {}, {}", names[0], names[1], task.kind.name(), task.loss.name());
         let subtitle = format!(
             "{}, K = {k}, self {}d; first of {} splits: {} rows to train on, {} to test on",
