@@ -7,8 +7,8 @@ use rand::{RngExt, SeedableRng, rngs::Xoshiro256PlusPlus};
 use crate::init::{Purpose, stream};
 use crate::loss::Batch;
 use crate::optimizer::{Memory, Rule};
-use crate::product::{Pieces, ROWS, multiply, transpose, view};
-use crate::{Classes, Loss, Map, MapError, Optimizer, Real};
+use crate::product::{Pieces, ROWS, Spare, multiply, transpose, view};
+use crate::{Classes, Layer, Loss, Map, MapError, Optimizer, Real};
 
 /// Paired rows, in memory: row `i` of `x` belongs to row `i` of `y`.
 #[derive(Clone, Copy, Debug)]
@@ -149,7 +149,8 @@ pub fn mean_loss<T: Real>(map: &Map<T>, pairs: &Pairs<'_, T>, rows: &[u32], opti
         let x: Vec<T> = rows.iter().flat_map(|&i| row(pairs.x, pairs.dx, i)).copied().collect();
         let mut mapped = vec![T::default(); rows.len() * pairs.dy];
         map.apply_block(&x, rows.len(), &mut mapped);
-        *loss = options.loss.evaluate(&batch_of(pairs, rows, &mapped, options.seed, batch as u64), None);
+        *loss =
+            options.loss.evaluate(&batch_of(pairs, rows, &mapped, options.seed, batch as u64), None, Pieces::InTurn);
     });
     losses.iter().sum::<f64>() / rows.len() as f64
 }
@@ -187,12 +188,14 @@ pub(crate) struct Trainer<'a, T> {
     rows: Vec<T>,
     mapped: Vec<T>,
     gradient: Vec<T>,
+    /// For gradients of weights.
+    spare: Spare<T>,
 }
 
 impl<'a, T: Real> Trainer<'a, T> {
     pub(crate) fn new(map: &Map<T>, options: &'a FitOptions, rows: usize) -> Self {
         let batch = options.batch.min(rows);
-        let widest = map.layers().iter().map(crate::Layer::outputs).chain([map.dx()]).max().unwrap_or(0);
+        let widest = map.layers().iter().map(Layer::outputs).chain([map.dx()]).max().unwrap_or(0);
         let buffer = |units: usize| vec![T::default(); units * batch];
         let hidden = &map.layers()[..map.layers().len() - 1];
         Self {
@@ -204,11 +207,7 @@ impl<'a, T: Real> Trainer<'a, T> {
                 .iter()
                 .map(|layer| [layer.weights.len(), layer.outputs()].map(|count| options.optimizer.memory(count)))
                 .collect(),
-            activations: [map.dx()]
-                .into_iter()
-                .chain(map.layers().iter().map(crate::Layer::outputs))
-                .map(buffer)
-                .collect(),
+            activations: [map.dx()].into_iter().chain(map.layers().iter().map(Layer::outputs)).map(buffer).collect(),
             masks: hidden
                 .iter()
                 .map(|l| if options.dropout > 0.0 { buffer(l.outputs()) } else { Vec::new() })
@@ -218,6 +217,7 @@ impl<'a, T: Real> Trainer<'a, T> {
             rows: buffer(map.dx()),
             mapped: buffer(map.dy()),
             gradient: buffer(map.dy()),
+            spare: Spare::new(),
         }
     }
 
@@ -227,14 +227,14 @@ impl<'a, T: Real> Trainer<'a, T> {
         for (to, &i) in self.rows.chunks_exact_mut(pairs.dx).zip(rows) {
             to.copy_from_slice(row(pairs.x, pairs.dx, i));
         }
-        transpose(&self.rows[..n * pairs.dx], n, pairs.dx, &mut self.activations[0]);
+        transpose(&self.rows[..n * pairs.dx], n, pairs.dx, &mut self.activations[0], pieces);
         self.forward(map, n, part);
         let mapped = &mut self.mapped[..n * pairs.dy];
         let gradient = &mut self.gradient[..n * pairs.dy];
-        transpose(&self.activations[map.layers().len()][..n * pairs.dy], pairs.dy, n, mapped);
+        transpose(&self.activations[map.layers().len()][..n * pairs.dy], pairs.dy, n, mapped, pieces);
         let batch = batch_of(pairs, rows, mapped, self.options.seed, part);
-        let total = self.options.loss.evaluate(&batch, Some(gradient));
-        transpose(gradient, n, pairs.dy, &mut self.delta);
+        let total = self.options.loss.evaluate(&batch, Some(gradient), pieces);
+        transpose(gradient, n, pairs.dy, &mut self.delta, pieces);
         self.step += 1;
         let rule = self.options.optimizer.rule(self.options.learning_rate, self.step);
         let activation = map.activation();
@@ -261,7 +261,8 @@ impl<'a, T: Real> Trainer<'a, T> {
                     }
                 });
             }
-            update(layer, &mut self.memory[number], (input, delta, n), rule, self.kernels, pieces);
+            let step = Step { rule, kernels: self.kernels, pieces, spare: &self.spare };
+            step.update(layer, &mut self.memory[number], input, delta, n);
             std::mem::swap(&mut self.delta, &mut self.before);
         }
         total
@@ -293,31 +294,34 @@ fn draw_mask<T: Real>(random: &mut Xoshiro256PlusPlus, dropout: f64, mask: &mut 
     }
 }
 
-/// Changes a layer by the gradient of its sums: a few units at a time, whose gradient stays in the cache.
-fn update<T: Real>(
-    layer: &mut crate::Layer<T>,
-    memory: &mut [Memory<T>; 2],
-    (input, delta, n): (&[T], &[T], usize),
+/// How a layer is changed.
+struct Step<'a, T> {
     rule: Rule<T>,
     kernels: Kernels,
     pieces: Pieces,
-) {
-    let inputs = layer.inputs();
-    let [of_weights, of_biases] = memory;
-    let mut parts: Vec<_> = Vec::with_capacity(layer.outputs().div_ceil(ROWS));
-    let (mut means, mut squares) =
-        (of_weights.mean.chunks_mut(ROWS * inputs), of_weights.square.chunks_mut(ROWS * inputs));
-    for (weights, delta) in layer.weights.chunks_mut(ROWS * inputs).zip(delta.chunks(ROWS * n)) {
-        parts.push((weights, delta, means.next().unwrap_or_default(), squares.next().unwrap_or_default()));
+    spare: &'a Spare<T>,
+}
+
+impl<T: Real> Step<'_, T> {
+    /// Changes a layer by the gradient of its sums: a few units at a time, whose gradient stays in the cache.
+    fn update(&self, layer: &mut Layer<T>, memory: &mut [Memory<T>; 2], input: &[T], delta: &[T], n: usize) {
+        let inputs = layer.inputs();
+        let [of_weights, of_biases] = memory;
+        let mut means = of_weights.mean.chunks_mut(ROWS * inputs);
+        let mut squares = of_weights.square.chunks_mut(ROWS * inputs);
+        let parts = layer.weights.chunks_mut(ROWS * inputs).zip(delta.chunks(ROWS * n)).map(|(weights, delta)| {
+            (weights, delta, means.next().unwrap_or_default(), squares.next().unwrap_or_default())
+        });
+        self.pieces.run(parts.collect(), |(weights, delta, mean, square)| {
+            self.spare.with(weights.len(), |gradient| {
+                let units = delta.len() / n;
+                multiply(gradient, view(delta, units, n), view(input, inputs, n).transpose());
+                self.rule.update(self.kernels, weights, gradient, mean, square);
+            });
+        });
+        let gradient: Vec<T> = delta.chunks_exact(n).map(sum).collect();
+        self.rule.update(self.kernels, &mut layer.biases, &gradient, &mut of_biases.mean, &mut of_biases.square);
     }
-    pieces.run(parts, |(weights, delta, mean, square)| {
-        let mut gradient = vec![T::default(); weights.len()];
-        let units = delta.len() / n;
-        multiply(&mut gradient, view(delta, units, n), view(input, inputs, n).transpose());
-        rule.update(kernels, weights, &gradient, mean, square);
-    });
-    let gradient: Vec<T> = delta.chunks_exact(n).map(sum).collect();
-    rule.update(kernels, &mut layer.biases, &gradient, &mut of_biases.mean, &mut of_biases.square);
 }
 
 fn sum<T: Real>(values: &[T]) -> T {

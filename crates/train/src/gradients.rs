@@ -17,7 +17,7 @@ fn normal(n: usize, seed: u64) -> Vec<f64> {
 fn loss_of(map: &Map<f64>, pairs: &Pairs<'_, f64>, rows: &[u32], options: &FitOptions) -> f64 {
     let x: Vec<f64> = rows.iter().flat_map(|&i| &pairs.x[i as usize * pairs.dx..][..pairs.dx]).copied().collect();
     let mapped = map.apply(&x, Pieces::InTurn);
-    options.loss.evaluate(&batch_of(pairs, rows, &mapped, options.seed, PART), None) / rows.len() as f64
+    options.loss.evaluate(&batch_of(pairs, rows, &mapped, options.seed, PART), None, Pieces::InTurn) / rows.len() as f64
 }
 
 /// A step of gradient descent at rate 1 takes the gradient away from the weights.

@@ -1,8 +1,10 @@
 //! What training makes small, and its gradient with respect to the mapped rows.
 
+use mnno_simd::Kernels;
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::seq::SliceRandom;
 
+use crate::product::{Pieces, SOME_ROWS};
 use crate::{Classes, Real};
 
 /// A loss, averaged over the rows of a batch. `f` is the mapped row, `y` its target.
@@ -68,25 +70,73 @@ impl Loss {
     }
 
     /// The sum of the losses of a batch, whose mean is what is minimised; `gradient`, if asked for, becomes that of the mean.
-    pub(crate) fn evaluate<T: Real>(self, batch: &Batch<'_, T>, mut gradient: Option<&mut [T]>) -> f64 {
+    pub(crate) fn evaluate<T: Real>(self, batch: &Batch<'_, T>, gradient: Option<&mut [T]>, pieces: Pieces) -> f64 {
+        let scale = T::of(1.0 / batch.rows.len() as f64);
+        if self.margin().is_some() {
+            return self.with_negatives(batch, gradient, scale);
+        }
+        let kernels = Kernels::detect();
+        let mut losses = vec![0.0; batch.rows.len()];
+        let of_row = |i: usize, loss: &mut f64, gradient: Option<&mut [T]>| {
+            kernels.run(
+                #[inline(always)]
+                || *loss = self.of_pair(batch.mapped(i), batch.target(i), gradient, scale),
+            );
+        };
+        match gradient {
+            Some(gradient) => {
+                let rows = gradient.chunks_mut(SOME_ROWS * batch.dy).zip(losses.chunks_mut(SOME_ROWS)).enumerate();
+                pieces.run(rows.collect(), |(piece, (gradient, losses))| {
+                    for (i, (row, loss)) in gradient.chunks_mut(batch.dy).zip(losses).enumerate() {
+                        of_row(piece * SOME_ROWS + i, loss, Some(row));
+                    }
+                });
+            }
+            None => losses.iter_mut().enumerate().for_each(|(i, loss)| of_row(i, loss, None)),
+        }
+        losses.iter().sum()
+    }
+
+    /// As [`Loss::evaluate`], of a loss with a margin: rows have a part in the gradients of others.
+    fn with_negatives<T: Real>(self, batch: &Batch<'_, T>, mut gradient: Option<&mut [T]>, scale: T) -> f64 {
         if let Some(gradient) = gradient.as_deref_mut() {
             gradient.fill(T::default());
         }
-        let scale = T::of(1.0 / batch.rows.len() as f64);
         let mut order: Vec<usize> = (0..batch.rows.len()).collect();
         let mut random = batch.random.clone();
         let mut total = 0.0;
         for i in 0..batch.rows.len() {
-            let negative = match self {
-                Self::Mse | Self::Cosine => None,
-                _ => {
-                    order.shuffle(&mut random);
-                    order.iter().copied().find(|&j| self.violates(batch, i, j))
-                }
-            };
+            order.shuffle(&mut random);
+            let negative = order.iter().copied().find(|&j| self.violates(batch, i, j));
             total += self.of_row(batch, i, negative, gradient.as_deref_mut().map(|gradient| (gradient, scale)));
         }
         total
+    }
+
+    /// The loss of a row without a negative; its gradient, times a scale, where it is asked for.
+    #[inline(always)]
+    fn of_pair<T: Real>(self, f: &[T], y: &[T], gradient: Option<&mut [T]>, scale: T) -> f64 {
+        if self == Self::Cosine {
+            let (fy, ff, yy) = (dot(f, y), dot(f, f), dot(y, y));
+            let length = (ff * yy).sqrt();
+            if length == 0.0 {
+                gradient.into_iter().for_each(|gradient| gradient.fill(T::default()));
+                return 1.0;
+            }
+            if let Some(gradient) = gradient {
+                let (of_f, of_y) = (scale * T::of(fy / (length * ff)), scale * T::of(1.0 / length));
+                for ((g, &f), &y) in gradient.iter_mut().zip(f).zip(y) {
+                    *g = f * of_f - y * of_y;
+                }
+            }
+            return 1.0 - fy / length;
+        }
+        if let Some(gradient) = gradient {
+            for ((g, &f), &y) in gradient.iter_mut().zip(f).zip(y) {
+                *g = scale * (f - y);
+            }
+        }
+        0.5 * squared_distance(f, y)
     }
 
     /// Whether `j` is a negative of row `i` within the margin.
@@ -105,26 +155,9 @@ impl Loss {
     ) -> f64 {
         let (f, y) = (batch.mapped(i), batch.target(i));
         match (self, negative) {
-            (Self::Mse, _) => {
-                let value = 0.5 * squared_distance(f, y);
-                if let Some((gradient, scale)) = gradient {
-                    add_difference(batch.row_of(gradient, i), scale, f, y);
-                }
-                value
-            }
-            (Self::Cosine, _) => {
-                let (fy, ff, yy) = (dot(f, y), dot(f, f), dot(y, y));
-                let length = (ff * yy).sqrt();
-                if length == 0.0 {
-                    return 1.0;
-                }
-                if let Some((gradient, scale)) = gradient {
-                    let (of_f, of_y) = (scale * T::of(fy / (length * ff)), scale * T::of(1.0 / length));
-                    for ((g, &f), &y) in batch.row_of(gradient, i).iter_mut().zip(f).zip(y) {
-                        *g += f * of_f - y * of_y;
-                    }
-                }
-                1.0 - fy / length
+            (Self::Mse | Self::Cosine, _) => {
+                let scale = gradient.as_ref().map_or(T::default(), |&(_, scale)| scale);
+                self.of_pair(f, y, gradient.map(|(gradient, _)| batch.row_of(gradient, i)), scale)
             }
             (Self::MaxMargin(margin), Some(j)) => {
                 let other = batch.mapped(j);
@@ -207,6 +240,7 @@ fn inverse_root<T: Real>(square: f64) -> T {
 /// Independent sums, so that the additions overlap.
 const LANES: usize = 8;
 
+#[inline(always)]
 fn sum_of<T: Real>(a: &[T], b: &[T], term: impl Fn(T, T) -> f64) -> f64 {
     let mut sums = [0.0; LANES];
     let (a, a_rest) = a.as_chunks::<LANES>();
@@ -219,10 +253,12 @@ fn sum_of<T: Real>(a: &[T], b: &[T], term: impl Fn(T, T) -> f64) -> f64 {
     sums.iter().sum::<f64>() + a_rest.iter().zip(b_rest).map(|(&a, &b)| term(a, b)).sum::<f64>()
 }
 
+#[inline(always)]
 fn dot<T: Real>(a: &[T], b: &[T]) -> f64 {
     sum_of(a, b, |a, b| a.wide() * b.wide())
 }
 
+#[inline(always)]
 fn squared_distance<T: Real>(a: &[T], b: &[T]) -> f64 {
     sum_of(a, b, |a, b| {
         let difference = a.wide() - b.wide();

@@ -206,13 +206,13 @@ impl<T: Real> Map<T> {
     /// As [`Map::apply`], of some rows, on one thread.
     pub(crate) fn apply_block(&self, x: &[T], rows: usize, mapped: &mut [T]) {
         let mut input = vec![T::default(); x.len()];
-        product::transpose(x, rows, self.dx(), &mut input);
+        product::transpose(x, rows, self.dx(), &mut input, Pieces::InTurn);
         for number in 0..self.layers.len() {
             let mut output = vec![T::default(); self.layers[number].outputs() * rows];
             self.forward(number, &input, rows, &mut output, Pieces::InTurn);
             input = output;
         }
-        product::transpose(&input, self.dy(), rows, mapped);
+        product::transpose(&input, self.dy(), rows, mapped, Pieces::InTurn);
     }
 }
 

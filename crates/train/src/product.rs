@@ -3,6 +3,8 @@
 //! Every matrix is row-major. A product is cut over rows of its result and never over the dimension that is summed, and each
 //! piece is computed by faer on one thread, so that a result has the same bits for any number of threads.
 
+use std::sync::{Mutex, PoisonError};
+
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
 use rayon::prelude::*;
@@ -11,6 +13,8 @@ use crate::Real;
 
 /// Rows of a result that are computed at once.
 pub(crate) const ROWS: usize = 64;
+/// Rows of a batch that are worth a task of their own.
+pub(crate) const SOME_ROWS: usize = 8;
 
 /// Which threads the pieces of a product run on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,17 +59,43 @@ pub(crate) fn multiply<T: Real>(result: &mut [T], a: MatRef<'_, T>, b: MatRef<'_
     matmul(result, Accum::Replace, a, b, T::of(1.0), Par::Seq);
 }
 
-/// `to[columns][rows]` from `from[rows][columns]`, of which `to` takes the first `rows`.
-pub(crate) fn transpose<T: Copy>(from: &[T], rows: usize, columns: usize, to: &mut [T]) {
-    // Squares that fit the cache: whole columns would touch a new line with every value.
+/// `to[columns][rows]` from `from[rows][columns]`.
+pub(crate) fn transpose<T: Real>(from: &[T], rows: usize, columns: usize, to: &mut [T], pieces: Pieces) {
+    // Squares of this side fit the cache: whole columns would touch a new line with every value.
     const SIDE: usize = 16;
-    for row in (0..rows).step_by(SIDE) {
-        for column in (0..columns).step_by(SIDE) {
-            for r in row..rows.min(row + SIDE) {
-                for c in column..columns.min(column + SIDE) {
-                    to[c * rows + r] = from[r * columns + c];
+    let bands = to[..rows * columns].chunks_mut(SIDE * rows).enumerate().collect();
+    pieces.run(bands, |(band, to)| {
+        let column = band * SIDE;
+        let wide = to.len() / rows;
+        for (block, from) in from.chunks(SIDE * columns).enumerate() {
+            for (r, from) in from.chunks_exact(columns).enumerate() {
+                let place = block * SIDE + r;
+                for (c, &value) in from[column..column + wide].iter().enumerate() {
+                    to[c * rows + place] = value;
                 }
             }
         }
+    });
+}
+
+/// Buffers that are used again, so that the system is not asked for memory at every step.
+#[derive(Debug)]
+pub(crate) struct Spare<T>(Mutex<Vec<Vec<T>>>);
+
+impl<T: Real> Spare<T> {
+    pub(crate) fn new() -> Self {
+        Self(Mutex::default())
+    }
+
+    /// Calls `work` with a buffer of `length` numbers, whatever they are.
+    pub(crate) fn with(&self, length: usize, work: impl FnOnce(&mut [T])) {
+        // A buffer is lost if `work` panics, and nothing else.
+        let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut buffer = lock().pop().unwrap_or_default();
+        if buffer.len() < length {
+            buffer.resize(length, T::default());
+        }
+        work(&mut buffer[..length]);
+        lock().push(buffer);
     }
 }
