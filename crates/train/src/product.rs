@@ -62,7 +62,7 @@ pub(crate) fn multiply<T: Real>(result: &mut [T], a: MatRef<'_, T>, b: MatRef<'_
 /// `to[columns][rows]` from `from[rows][columns]`.
 pub(crate) fn transpose<T: Real>(from: &[T], rows: usize, columns: usize, to: &mut [T], pieces: Pieces) {
     // Squares of this side fit the cache: whole columns would touch a new line with every value.
-    const SIDE: usize = 16;
+    const SIDE: usize = 8;
     let bands = to[..rows * columns].chunks_mut(SIDE * rows).enumerate().collect();
     pieces.run(bands, |(band, to)| {
         let column = band * SIDE;
