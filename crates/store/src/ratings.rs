@@ -153,7 +153,8 @@ impl Columns {
     /// Told by the first two lines, and the column asked for.
     fn of(first: &Line, second: Option<&Line>, wanted: Option<String>) -> Result<Self, TextFault> {
         let sample = second.unwrap_or(first);
-        let joined = pair_of(&sample.cells[0]).is_some() && sample.cells.get(1).is_some_and(is_number);
+        let is_joined = |line: &Line| pair_of(&line.cells[0]).is_some() && line.cells.get(1).is_some_and(is_number);
+        let joined = is_joined(first) || is_joined(sample);
         let words = if joined { 1 } else { 2 };
         if first.cells.len() <= words {
             return Err(TextFault::TooFewCells { line: first.number, cells: first.cells.len() });
