@@ -36,9 +36,42 @@ pub fn folds(rows: &[u32], count: usize, seed: u64) -> Result<Vec<Split>, MapErr
     Ok((0..count).map(split).collect())
 }
 
+/// `rows` cut at random into training rows and a `share` of test rows, to the nearest row but neither of them empty.
+///
+/// # Errors
+/// [`MapError::Rows`] for fewer than two rows.
+pub fn hold_out(rows: &[u32], share: f64, seed: u64) -> Result<Split, MapError> {
+    if rows.len() < 2 {
+        return Err(MapError::Rows { rows: rows.len(), needed: 2 });
+    }
+    let wanted = (share * rows.len() as f64).round();
+    // The first number of rows that reaches what is wanted.
+    let count = (1..rows.len() - 1).find(|&count| count as f64 >= wanted).unwrap_or(rows.len() - 1);
+    let mut order = rows.to_vec();
+    order.shuffle(&mut stream(seed, Purpose::Folds, 0));
+    let mut train = order.split_off(count);
+    order.sort_unstable();
+    train.sort_unstable();
+    Ok(Split { train, test: order })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_share_is_held_out_and_neither_side_is_empty() {
+        let rows: Vec<u32> = (0..10).collect();
+        for (share, expected) in [(0.2, 2), (0.249, 2), (0.26, 3), (0.001, 1), (0.999, 9)] {
+            let split = hold_out(&rows, share, 5).unwrap();
+            assert_eq!(split.test.len(), expected, "{share}");
+            let mut all = [split.train, split.test].concat();
+            all.sort_unstable();
+            assert_eq!(all, rows);
+        }
+        assert_eq!(hold_out(&rows[..2], 0.5, 5).map(|split| split.test.len()), Ok(1));
+        assert_eq!(hold_out(&rows[..1], 0.5, 5), Err(MapError::Rows { rows: 1, needed: 2 }));
+    }
 
     #[test]
     fn every_row_is_tested_once_and_trained_on_otherwise() {

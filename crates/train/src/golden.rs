@@ -1,4 +1,4 @@
-//! Losses, gradients, update rules and ridge maps against PyTorch and scikit-learn: `fixtures/golden/training.json`, which
+//! Losses, gradients, update rules and ridge maps against `PyTorch` and scikit-learn: `fixtures/golden/training.json`, which
 //! `tools/golden_training.py` makes.
 
 use std::fs;

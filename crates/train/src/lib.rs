@@ -29,7 +29,7 @@ mod select;
 pub use classes::Classes;
 pub use error::{ExperimentError, MapError, Space};
 pub use fit::{Epoch, FitOptions, Pairs, fit, mean_loss};
-pub use folds::{Split, folds};
+pub use folds::{Split, folds, hold_out};
 pub use init::Init;
 pub use loss::Loss;
 pub use neighbourhoods::{Neighbourhoods, Neighbouring, of_test_rows};

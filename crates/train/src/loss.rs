@@ -120,7 +120,9 @@ impl Loss {
             let (fy, ff, yy) = (dot(f, y), dot(f, f), dot(y, y));
             let length = (ff * yy).sqrt();
             if length == 0.0 {
-                gradient.into_iter().for_each(|gradient| gradient.fill(T::default()));
+                if let Some(gradient) = gradient {
+                    gradient.fill(T::default());
+                }
                 return 1.0;
             }
             if let Some(gradient) = gradient {

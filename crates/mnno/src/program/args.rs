@@ -271,7 +271,7 @@ pub(crate) struct IndexSearch {
 #[derive(Debug, Args)]
 pub(crate) struct Words {
     #[command(flatten)]
-    pub(crate) words: WordArgs,
+    pub(crate) vectors: WordArgs,
     /// Similarity of two words; both without it
     #[arg(long, value_enum)]
     pub(crate) similarity: Option<SimilarityRule>,

@@ -148,7 +148,7 @@ impl LearningCurve<'_> {
         let shown = |value| rounded(value, 1);
         let mut chart = ChartBuilder::on(area)
             .margin_top(heights.start + 80)
-            .margin_bottom(Self::SIZE.1 as i32 - heights.end)
+            .margin_bottom(Self::SIZE.1.cast_signed() - heights.end)
             .margin_left(MARGIN)
             .margin_right(NAMES)
             .x_label_area_size(76)

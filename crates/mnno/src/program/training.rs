@@ -3,7 +3,7 @@
 use mnno::train::Optimizer;
 
 /// The name of a value in a table of names.
-pub(crate) fn name_of<T: PartialEq>(table: &[(T, &'static str)], wanted: T) -> &'static str {
+pub(crate) fn name_of<T: Copy + PartialEq>(table: &[(T, &'static str)], wanted: T) -> &'static str {
     table.iter().find(|(value, _)| *value == wanted).map_or("", |(_, name)| name)
 }
 

@@ -48,8 +48,8 @@ struct ResultReport {
 }
 
 pub(crate) fn run(args: &Words, interruption: &Interruption) -> Result<(), Failure> {
-    let mut budget = Budget::new(args.words.input.memory);
-    let WordVectors { input, ratings, found } = WordVectors::open(&args.words, &mut budget, interruption)?;
+    let mut budget = Budget::new(args.vectors.input.memory);
+    let WordVectors { input, ratings, found } = WordVectors::open(&args.vectors, &mut budget, interruption)?;
     let kernels = Kernels::from_environment().map_err(|e| Failure::usage(format!("MNNO_SIMD: {e}")))?;
     let mean = mean_of_unknown(args, &found, &input, interruption)?;
     let unknown = match (args.unknown, &mean) {
@@ -78,7 +78,7 @@ pub(crate) fn run(args: &Words, interruption: &Interruption) -> Result<(), Failu
             zero: spelled(&args.zero),
             case: "as written, else in lower case",
             ties: "average ranks",
-            rows: args.words.input.rows.as_ref().map(|rows| [rows.start, rows.end]),
+            rows: args.vectors.input.rows.as_ref().map(|rows| [rows.start, rows.end]),
         },
         inputs: vec![InputReport::new(&input)],
         ratings: ratings.iter().zip(&found).map(|(ratings, found)| RatingsReport::new(ratings, found)).collect(),

@@ -171,7 +171,7 @@ pub(crate) struct CrossModal {
 )]
 pub(crate) struct Untrained {
     #[command(flatten)]
-    pub(crate) words: WordArgs,
+    pub(crate) vectors: WordArgs,
     /// Maps: lin, nn-1 to nn-8
     #[arg(long, value_delimiter = ',', value_name = "MAP,..", default_value = "lin,nn-1")]
     pub(crate) maps: Vec<MapKind>,

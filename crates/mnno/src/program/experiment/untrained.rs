@@ -67,8 +67,8 @@ pub(super) fn run(args: &Untrained, interruption: &Interruption) -> Result<(), F
         return Err(Failure::usage("--maps ridge: ridge regression is trained").hint("choose lin, or nn-1 to nn-8"));
     }
     let threads = searcher::start_threads(args.threads)?;
-    let mut budget = Budget::new(args.words.input.memory);
-    let WordVectors { input, ratings, found } = WordVectors::open(&args.words, &mut budget, interruption)?;
+    let mut budget = Budget::new(args.vectors.input.memory);
+    let WordVectors { input, ratings, found } = WordVectors::open(&args.vectors, &mut budget, interruption)?;
     let kernels = Kernels::from_environment().map_err(|e| Failure::usage(format!("MNNO_SIMD: {e}")))?;
     if args.zero == ZeroRule::Error {
         for found in &found {
@@ -106,10 +106,10 @@ pub(super) fn run(args: &Untrained, interruption: &Interruption) -> Result<(), F
         let progress = Progress::new(&kind.name(), "maps", interruption);
         let run = || library::untrained(&subset, &pairs, &shape, &seeds, kernels, &progress);
         let agreements = threads.install(run)?;
-        let report = |agreement: Agreement| {
+        let report = |agreement: &Agreement| {
             ResultReport::new(ratings[agreement.ratings].display_name(), *kind, agreement, &pairs)
         };
-        results.extend(agreements.into_iter().map(report));
+        results.extend(agreements.iter().map(report));
     }
     input.matrix.verify_unchanged()?;
     let report = Report {
@@ -137,7 +137,7 @@ pub(super) fn run(args: &Untrained, interruption: &Interruption) -> Result<(), F
 }
 
 impl ResultReport {
-    fn new(file: &str, kind: MapKind, agreement: Agreement, pairs: &[Vec<RatedPair>]) -> Self {
+    fn new(file: &str, kind: MapKind, agreement: &Agreement, pairs: &[Vec<RatedPair>]) -> Self {
         let change = agreement.change();
         let failed = |run: &Result<f64, mnno::measures::Undefined>| run.as_ref().err().map(ToString::to_string);
         let undefined = failed(&agreement.input.spearman).or_else(|| agreement.mapped.iter().find_map(failed));

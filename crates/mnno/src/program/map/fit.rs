@@ -7,7 +7,7 @@ use mnno::store::output::{AtomicFile, WriteError, csv_cause, prepare_tensors};
 use mnno::train::experiment::{Curve, CurvePoint};
 use mnno::train::{
     Epoch, ExperimentError, FitOptions, Loss, Map, MapError, Neighbourhoods, Neighbouring, Pairs, Pieces, Ridge, Split,
-    fit, folds, ridge, widths,
+    fit, hold_out, ridge, widths,
 };
 use mnno::{Observer, measures};
 use rayon::ThreadPool;
@@ -64,6 +64,7 @@ struct Line {
 }
 
 #[derive(Serialize)]
+#[allow(clippy::struct_field_names)] // the fields' names are those of the report
 struct Overlaps {
     train_x_fx: f64,
     train_y_fx: f64,
@@ -176,17 +177,10 @@ fn options(args: &MapFit) -> Result<FitOptions, Failure> {
 fn split(args: &MapFit, paired: &Paired) -> Result<Split, Failure> {
     let (train, n) = (paired.train as u32, paired.n() as u32);
     let whole = Split { train: (0..train).collect(), test: (train..n).collect() };
-    let Some(share) = args.test_share.filter(|&share| share > 0.0) else { return Ok(whole) };
-    // One of so many folds, or all but one.
-    let count = |share: f64| (1.0 / share).round().max(2.0) as usize;
-    let mut folds = if share <= 0.5 {
-        folds(&whole.train, count(share), args.training.seed)?
-    } else {
-        let mut folds = folds(&whole.train, count(1.0 - share), args.training.seed)?;
-        folds.iter_mut().for_each(|fold| std::mem::swap(&mut fold.train, &mut fold.test));
-        folds
-    };
-    Ok(folds.swap_remove(0))
+    match args.test_share {
+        Some(share) if share > 0.0 => Ok(hold_out(&whole.train, share, args.training.seed)?),
+        _ => Ok(whole),
+    }
 }
 
 fn neighbouring<'a>(
@@ -379,7 +373,7 @@ fn text(report: &Report, subtitle: &str) -> String {
         let columns = curve[0].cells(6).len();
         let mut rows = vec![HEADINGS[..columns].iter().map(|&heading| heading.to_owned()).collect::<Vec<_>>()];
         let every = curve.len().div_ceil(SHOWN);
-        let shown = |line: &&Line| line.epoch == 1 || line.epoch % every == 0 || line.epoch == curve.len();
+        let shown = |line: &&Line| line.epoch == 1 || line.epoch.is_multiple_of(every) || line.epoch == curve.len();
         rows.extend(curve.iter().filter(shown).map(|line| line.cells(6)));
         text += &report::table(&rows);
         text += "\nThe train loss of an epoch is the mean over its batches, each before its step.\n";
