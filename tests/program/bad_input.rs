@@ -76,7 +76,7 @@ fn files_must_have_the_same_rows_and_names() {
     folder.npy("short.npy", 2, &noise(10, 3));
     folder.run("compare x.npy short.npy -k 2").fails_with(
         65,
-        "error: short.npy: 5 rows, but x.npy has 6: compare pairs rows by position\n\
+        "error: short.npy: 5 rows, but x.npy has 6: rows are paired by position\n\
          hint: --rows A..B takes the same range of every file",
     );
     folder.write("a.csv", "p,1,2\nq,3,4\nr,5,7\n");

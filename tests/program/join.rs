@@ -121,7 +121,7 @@ fn what_cannot_be_joined_is_said() {
         .fails_with(2, "error: 1 row to compare: a row finds its neighbours among others");
     folder.run("compare x.csv y.csv -k 1").fails_with(
         65,
-        "error: y.csv: 2 rows, but x.csv has 3: compare pairs rows by position\n\
+        "error: y.csv: 2 rows, but x.csv has 3: rows are paired by position\n\
          hint: --join name pairs rows of the same name; --rows A..B takes the same range of every file",
     );
 }

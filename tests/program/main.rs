@@ -7,6 +7,7 @@ mod budget;
 mod cases;
 mod compare;
 mod convert;
+mod experiment;
 #[cfg(target_os = "linux")]
 mod faults;
 #[cfg(target_os = "linux")]
@@ -15,6 +16,7 @@ mod index;
 mod inspect;
 mod join;
 mod knn;
+mod map;
 mod real_data;
 mod run;
 mod words;

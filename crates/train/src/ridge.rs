@@ -22,8 +22,9 @@ pub struct Ridge {
     pub map: Map<f32>,
     /// Its lambda.
     pub lambda: f64,
-    /// The mean over training rows of `1/2 |f_-i(x_i) - y_i|^2`, where `f_-i` is the map of all rows but `i`.
-    pub leave_one_out: f64,
+    /// The mean over training rows of `1/2 |f_-i(x_i) - y_i|^2`, where `f_-i` is the map of all rows but `i`. None where a row is fitted
+    /// whatever its target is, as by as many dimensions as there are rows and no lambda.
+    pub leave_one_out: Option<f64>,
 }
 
 /// The linear map that makes `sum_i |W x_i + b - y_i|^2 + lambda |W|^2` smallest over the rows `train`. The bias is not held down: it is
@@ -64,7 +65,8 @@ pub fn ridge(pairs: &Pairs<'_>, train: &[u32], lambda: Lambda) -> Result<Ridge, 
         biases: biases.map(|b| b as f32).collect(),
     };
     let map = Map::from_layers(vec![layer], Activation::default())?;
-    Ok(Ridge { map, lambda, leave_one_out: fit.leave_one_out(lambda) })
+    let leave_one_out = Some(fit.leave_one_out(lambda)).filter(|error| error.is_finite());
+    Ok(Ridge { map, lambda, leave_one_out })
 }
 
 /// Some rows less their mean, and the mean.
@@ -109,7 +111,9 @@ impl Fit<'_> {
         let residual = |i: usize| {
             let projected = self.projected.row(i);
             let leverage = 1.0 / n as f64 + projected.iter().zip(&shrink).map(|(p, s)| p * p * s).sum::<f64>();
-            distance(fitted.as_ref(), self.y.as_ref(), i) / (1.0 - leverage).powi(2)
+            // Rounding aside, a leverage of 1 leaves nothing to divide.
+            let left = if leverage > 1.0 - 1e-12 { 0.0 } else { 1.0 - leverage };
+            distance(fitted.as_ref(), self.y.as_ref(), i) / left.powi(2)
         };
         0.5 * (0..n).map(residual).sum::<f64>() / n as f64
     }
@@ -145,7 +149,7 @@ mod tests {
                 let mapped = map.apply(&x[i * dx..][..dx], crate::Pieces::InTurn);
                 total += mapped.iter().zip(&y[i * dy..]).map(|(f, y)| 0.5 * f64::from(f - y).powi(2)).sum::<f64>();
             }
-            let found = ridge(&pairs, &all, Lambda::Given(lambda)).unwrap().leave_one_out;
+            let found = ridge(&pairs, &all, Lambda::Given(lambda)).unwrap().leave_one_out.unwrap();
             // The maps above are rounded to f32.
             assert!((found / (total / n as f64) - 1.0).abs() < 1e-5, "{lambda}: {found} and {}", total / n as f64);
         }
@@ -153,7 +157,11 @@ mod tests {
         for factor in [0.1, 10.0] {
             let other = ridge(&pairs, &all, Lambda::Given(best.lambda * factor)).unwrap();
             let (least, lambda) = (best.leave_one_out, best.lambda);
-            assert!(least <= other.leave_one_out, "{least} at {lambda}, {} at {factor} of that", other.leave_one_out);
+            assert!(
+                least <= other.leave_one_out,
+                "{least:?} at {lambda}, {:?} at {factor} of that",
+                other.leave_one_out
+            );
         }
     }
 
@@ -167,6 +175,10 @@ mod tests {
         let found = ridge(&pairs, &all, Lambda::Given(0.0)).unwrap();
         let mapped = found.map.apply(&x, crate::Pieces::InTurn);
         assert!(mapped.iter().zip(&y).all(|(f, y)| (f - y).abs() < 1e-4), "{mapped:?}, expected {y:?}");
+        // Of three rows and two directions, each row is fitted exactly.
+        let exact = ridge(&pairs, &[0, 1, 3], Lambda::Given(0.0)).unwrap();
+        assert_eq!(exact.leave_one_out, None);
+        assert!(ridge(&pairs, &[0, 1, 3], Lambda::Given(0.1)).unwrap().leave_one_out.is_some());
         assert_eq!(ridge(&pairs, &[0], Lambda::Given(1.0)).unwrap_err(), MapError::Rows { rows: 1, needed: 2 });
     }
 }

@@ -41,7 +41,7 @@ fn by_position(inputs: &[Checked]) -> Result<Pairing, Failure> {
         let (n, m) = (first.matrix.n(), other.matrix.n());
         if n != m {
             return Err(Failure::bad_data(format!(
-                "{}: {}, but {} has {n}: compare pairs rows by position",
+                "{}: {}, but {} has {n}: rows are paired by position",
                 other.name(),
                 counted(m, "row"),
                 first.name()
@@ -70,7 +70,7 @@ fn by_position(inputs: &[Checked]) -> Result<Pairing, Failure> {
             return Err(failure.hint(if all_named {
                 "--join name pairs rows of the same name, whatever their order"
             } else {
-                "compare pairs rows by position: bring the files into the same order, or drop the names"
+                "rows are paired by position: bring the files into the same order, or drop the names"
             }));
         }
         named = named.or(Some((input, names)));

@@ -362,7 +362,8 @@ fn text(report: &Report, subtitle: &str) -> String {
             );
         }
         Training::Ridge { leave_one_out, .. } => {
-            text += &format!("; leave-one-out error {leave_one_out:.6} (1/2 squared distance, mean over rows)\n");
+            let error = leave_one_out.map_or_else(|| "undefined".to_owned(), |error| format!("{error:.6}"));
+            text += &format!("; leave-one-out error {error} (1/2 squared distance, mean over rows)\n");
         }
     }
     if let Some(curve) = &report.curve {

@@ -51,7 +51,7 @@ pub(super) enum Training {
     },
     Ridge {
         lambda: f64,
-        leave_one_out: f64,
+        leave_one_out: Option<f64>,
     },
 }
 

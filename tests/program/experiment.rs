@@ -1,0 +1,360 @@
+//! `mnno experiment cross-modal` and `mnno experiment untrained`.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::real_data::data;
+use crate::run::{Folder, noise};
+
+/// Y depends on X, but not only; 150 rows.
+fn folder() -> Folder {
+    let folder = Folder::new();
+    let (x, e) = (noise(150 * 8, 1), noise(150 * 5, 2));
+    let y: Vec<f32> = (0..150 * 5).map(|i| x[i / 5 * 8 + i % 5] * x[i / 5 * 8] + 0.7 * e[i]).collect();
+    folder.npy("x.npy", 8, &x);
+    folder.npy("y.npy", 5, &y);
+    folder
+}
+
+/// All files below a folder, by their paths in it.
+fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    fn add(folder: &Path, inside: &str, all: &mut BTreeMap<String, Vec<u8>>) {
+        for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+            let name = format!("{inside}{}", entry.file_name().to_str().unwrap());
+            if entry.file_type().unwrap().is_dir() {
+                add(&entry.path(), &format!("{name}/"), all);
+            } else {
+                all.insert(name, fs::read(entry.path()).unwrap());
+            }
+        }
+    }
+    let mut all = BTreeMap::new();
+    add(folder, "", &mut all);
+    all
+}
+
+const SMALL: &str = "--learning-rate 0.01,0.001 --hidden 8,16 --epochs 6 -k 3,10";
+
+fn row<'a>(json: &'a Value, of: &Value) -> &'a Value {
+    let matches = |row: &&Value| of.as_object().unwrap().iter().all(|(key, value)| row[key] == *value);
+    json["rows"].as_array().unwrap().iter().find(matches).unwrap_or_else(|| panic!("no row {of}"))
+}
+
+#[test]
+fn results_have_the_stated_shape_in_every_file() {
+    let folder = folder();
+    let json =
+        folder.run(&format!("experiment cross-modal x.npy y.npy -o out --maps lin,nn-1,ridge {SMALL} --json")).json();
+    // 2 directions x 3 maps x 2 metrics x 2 k.
+    assert_eq!(json["rows"].as_array().unwrap().len(), 24);
+    let of = json!({"direction": "x->y", "map": "lin", "loss": "mse", "metric": "cosine", "self": "exclude", "k": 10});
+    let found = row(&json, &of);
+    for key in ["x_fx", "y_fx", "x_y", "p", "mse", "r2", "p_signed_rank"] {
+        assert!(found[key].is_f64(), "{key} of {found}");
+    }
+    assert_eq!(found["chance"], 10.0 / 29.0);
+    let back = row(&json, &json!({"direction": "y->x", "map": "ridge", "metric": "cosine", "k": 10}));
+    assert_eq!(back["x_y"], found["x_y"]);
+    assert_eq!(json["conventions"]["comparisons"], 24);
+    let choice = &json["cells"][1]["choices"][0];
+    assert!([0.01, 0.001].contains(&choice["point"]["learning_rate"].as_f64().unwrap()), "{choice}");
+
+    let kept: Value = serde_json::from_slice(&fs::read(folder.path("out/results.json")).unwrap()).unwrap();
+    assert_eq!(kept["rows"], json["rows"]);
+    let csv = fs::read_to_string(folder.path("out/results.csv")).unwrap();
+    assert!(
+        csv.starts_with("direction,map,loss,metric,self,k,x_fx,y_fx,x_y,chance,p,p_signed_rank,mse,r2\nx->y,lin,mse,")
+    );
+    assert_eq!(csv.lines().count(), 25);
+    let markdown = fs::read_to_string(folder.path("out/table.md")).unwrap();
+    assert!(markdown.contains("| x->y | nn-1 | mse | **0."), "{markdown}");
+    let latex = fs::read_to_string(folder.path("out/table.tex")).unwrap();
+    assert!(latex.contains("$X \\rightarrow Y$ & lin & mse & \\textbf{0."), "{latex}");
+    for name in ["x-to-y.lin.mse", "y-to-x.nn-1.mse"] {
+        let curve = fs::read_to_string(folder.path(&format!("out/curves/{name}.csv"))).unwrap();
+        assert_eq!(curve.lines().count(), 7);
+        assert!(fs::read(folder.path(&format!("out/curves/{name}.png"))).unwrap().starts_with(b"\x89PNG"));
+        assert!(fs::read_to_string(folder.path(&format!("out/curves/{name}.svg"))).unwrap().contains("</svg>"));
+    }
+    for output in json["outputs"].as_array().unwrap() {
+        assert!(folder.path(output["path"].as_str().unwrap()).exists(), "{output}");
+    }
+}
+
+#[test]
+fn text_says_what_was_done() {
+    let folder = folder();
+    let run = |more: &str| {
+        let run = folder.run(&format!("experiment cross-modal x.npy y.npy -o out --maps lin {SMALL} {more}"));
+        assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{run:?}");
+        run.stdout
+    };
+    let text = run("");
+    for part in [
+        "Self excluded, ties by lower index; 5 folds of 30 rows, neighbours within the fold, means over folds; chosen by test loss on \
+         the folds that are reported, as in the paper.",
+        "mNNO, cosine neighbours\n",
+        "mNNO, euclidean neighbours\n",
+        "x->y chance  ",
+        "after Bonferroni over 8 pairs",
+        "wrote out/results.json: results, json\n",
+    ] {
+        assert!(text.contains(part), "'{part}' is not in\n{text}");
+    }
+    assert!(run("--preset collell2018").contains("Self included (preset collell2018), "));
+    assert!(run("--nested").contains("chosen by test loss on 5 folds within the training rows of each fold."));
+}
+
+#[test]
+fn fixed_test_rows_are_tested_by_maps_of_several_seeds() {
+    let folder = folder();
+    let (tx, ty) = (noise(40 * 8, 5), noise(40 * 5, 6));
+    folder.npy("tx.npy", 8, &tx);
+    folder.npy("ty.npy", 5, &ty);
+    let json = folder
+        .run(&format!(
+            "experiment cross-modal x.npy y.npy --test-x tx.npy --test-y ty.npy -o out --runs 3 {SMALL} --json"
+        ))
+        .json();
+    assert_eq!(json["conventions"]["tested"], "40 test rows, means of 3 runs that differ in their seeds");
+    assert_eq!(json["rows"][0]["chance"], 3.0 / 39.0);
+    let compared = folder.run("compare tx.npy ty.npy -k 3 --permutations 0 --json").json();
+    let (found, expected) = (&json["rows"][0]["x_y"], &compared["results"][0]["value"]);
+    assert!((found.as_f64().unwrap() - expected.as_f64().unwrap()).abs() < 1e-12);
+}
+
+#[test]
+fn the_same_bytes_for_any_number_of_threads_and_without_training_again() {
+    let folder = folder();
+    let run = |out: &str, more: &str| {
+        let losses = "--losses mse,cosine,max-margin,max-margin-target,hinge-rank --margin 1,5";
+        let run = folder.run(&format!("experiment cross-modal x.npy y.npy -o {out} {losses} {SMALL} {more}"));
+        assert_eq!(run.code, Some(0), "{run:?}");
+        files(&folder.path(out))
+    };
+    let first = run("a", "--threads 1");
+    assert!(first == run("b", "--threads 3"));
+    // What is kept is not trained again: its files are those of the first run, by their times too.
+    let time = |name: &str| fs::metadata(folder.path("a").join(name)).unwrap().modified().unwrap();
+    let grid: Vec<&String> = first.keys().filter(|name| name.starts_with("grid/")).collect();
+    // 2 directions x (lin 2, nn-1 4 points) x 5 folds x (3 losses and twice as many points of 2).
+    assert_eq!(grid.len(), 2 * 6 * 5 * (3 + 2 * 2));
+    let before: Vec<_> = grid.iter().map(|name| time(name)).collect();
+    assert!(first == run("a", ""));
+    assert_eq!(before, grid.iter().map(|name| time(name)).collect::<Vec<_>>());
+    // Another rule about the row itself needs no other maps.
+    run("a", "--self include");
+    assert_eq!(before, grid.iter().map(|name| time(name)).collect::<Vec<_>>());
+    // Another seed does.
+    let other = run("a", "--seed 1");
+    assert_eq!(other.keys().filter(|name| name.starts_with("grid/")).count(), 2 * grid.len());
+}
+
+#[test]
+fn a_killed_search_goes_on_and_ends_with_the_same_bytes() {
+    let folder = folder();
+    let small = SMALL.replace("--epochs 6", "--epochs 40");
+    let arguments = |out: &str| format!("experiment cross-modal x.npy y.npy -o {out} --maps nn-1 {small}");
+    assert_eq!(folder.run(&arguments("whole")).code, Some(0));
+    let expected = files(&folder.path("whole"));
+    let kept = || if folder.path("killed/grid").exists() { files(&folder.path("killed/grid")).len() } else { 0 };
+    let mut kills = 0;
+    for least in [1, 7, 15] {
+        let mut child = folder.command(&arguments("killed")).start();
+        let started = Instant::now();
+        while kept() < least && child.try_wait().unwrap().is_none() {
+            assert!(started.elapsed() < Duration::from_secs(60), "nothing is kept");
+            sleep(Duration::from_millis(1));
+        }
+        kills += usize::from(child.try_wait().unwrap().is_none());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(!folder.path("killed/results.json").exists() || kills == 0);
+    }
+    assert!(kills > 0, "the search ended before it could be killed");
+    assert_eq!(folder.run(&arguments("killed")).code, Some(0));
+    // A file that was being written when the kill came may stay, under its hidden name.
+    let mut found = files(&folder.path("killed"));
+    found.retain(|name, _| !name.ends_with(".tmp"));
+    assert_eq!(found.keys().collect::<Vec<_>>(), expected.keys().collect::<Vec<_>>());
+    for (name, bytes) in expected {
+        assert!(found[&name] == bytes, "{name} differs");
+    }
+}
+
+#[test]
+fn kept_trainings_that_were_changed_are_refused() {
+    let folder = folder();
+    let arguments = format!("experiment cross-modal x.npy y.npy -o out --maps lin --direction x-to-y {SMALL}");
+    assert_eq!(folder.run(&arguments).code, Some(0));
+    let name = files(&folder.path("out")).into_keys().find(|name| name.ends_with("fold-2.json")).unwrap();
+    let text = fs::read_to_string(folder.path("out").join(&name)).unwrap();
+    for broken in [
+        "",
+        "{}",
+        &text[..text.len() / 2],
+        &text.replace("\"fold\":2", "\"fold\":1"),
+        &text.replace("[[", "[[1.0,1.0],["),
+    ] {
+        folder.write(&format!("out/{name}"), broken);
+        let run = folder.run(&arguments);
+        assert_eq!(run.code, Some(65), "{broken}");
+        assert!(run.stderr.starts_with(&format!("error: out/{name}: ")), "{}", run.stderr);
+        assert!(run.stderr.ends_with("remove it, and it is trained again\n"), "{}", run.stderr);
+    }
+    fs::remove_file(folder.path("out").join(&name)).unwrap();
+    assert_eq!(folder.run(&arguments).code, Some(0));
+    assert_eq!(fs::read_to_string(folder.path("out").join(&name)).unwrap(), text);
+}
+
+#[test]
+fn what_cannot_be_done_is_told() {
+    let folder = folder();
+    folder.write("file", "");
+    folder.npy("tiny.npy", 5, &noise(4 * 5, 1));
+    folder.npy("zero.npy", 5, &[[0.0; 5].as_slice(), &noise(149 * 5, 3)].concat());
+    for (arguments, code, message) in [
+        (
+            "x.npy y.npy -o out -k 30",
+            2,
+            "error: 30 rows to test on are too few for k = 30: each needs 30 others\n\
+             hint: choose a smaller -k, or test on more rows",
+        ),
+        ("x.npy y.npy -o out -k 0", 2, "error: k is 0: an overlap needs at least one neighbour"),
+        (
+            "tiny.npy tiny.npy -o out -k 1",
+            2,
+            "error: 4 rows are too few: 5 are needed\nhint: give more rows, or choose fewer --folds",
+        ),
+        (
+            "x.npy y.npy -o file -k 3",
+            73,
+            "error: file: the folder of the results is no folder\nhint: name a folder with -o",
+        ),
+        (
+            "x.npy zero.npy -o out -k 3",
+            65,
+            "error: zero.npy: row 0 (from 0) is a zero vector: it has no direction, so its cosine is undefined\n\
+             hint: --zero drop leaves such rows out of every file; --metric euclidean needs no direction",
+        ),
+        (
+            "x.npy y.npy -o out -k 3 --learning-rate 1e30 --optimizer sgd --maps lin --epochs 2",
+            65,
+            "error: the loss is not finite at any point of the grid: the smallest learning rate is 1000000000000000000000000000000\n\
+             hint: choose a smaller --learning-rate; values far from 1 train better when they are scaled first",
+        ),
+    ] {
+        let run = folder.run(&format!("experiment cross-modal {arguments}"));
+        assert_eq!((run.code, run.stdout.as_str()), (Some(code), ""), "{arguments}: {run:?}");
+        assert_eq!(run.stderr.trim_end(), message, "{arguments}");
+    }
+    let unknown = folder.run("experiment cross-modal x.npy y.npy -o out --maps nn-9");
+    assert_eq!(unknown.code, Some(2));
+    assert!(unknown.stderr.contains("expected lin, ridge, or nn-1 to nn-8"), "{}", unknown.stderr);
+}
+
+#[test]
+fn untrained_maps_keep_similarities() {
+    let folder = Folder::new();
+    // Words on a fan, so that similarity to the first falls.
+    let vectors: String = (0..9)
+        .map(|i| (i, f64::from(i) / 4.0))
+        .fold(String::new(), |text, (i, angle)| text + &format!("w{i} {} {}\n", angle.cos(), angle.sin()));
+    folder.write("v.txt", vectors);
+    folder
+        .write("r.txt", (1..9).fold(String::new(), |text, i| text + &format!("w0 w{i} {}\n", 9 - i)) + "w0 blimp 4\n");
+    folder.write("same.txt", "w0 w1 5\nw2 w3 5\n");
+    let arguments = "experiment untrained v.txt r.txt same.txt --runs 4 --dims 300 --hidden 200";
+    let json = folder.run(&format!("{arguments} --json")).json();
+    let results = json["results"].as_array().unwrap();
+    assert_eq!(results.len(), 8);
+    for result in results.iter().filter(|result| result["file"] == "r.txt") {
+        assert_eq!((&result["x"], &result["known"], &result["pairs"]), (&1.0.into(), &8.into(), &9.into()), "{result}");
+        assert!(result["fx"].as_f64().unwrap() > 0.9, "{result}");
+        assert_eq!(result["runs"].as_array().unwrap().len(), 4);
+    }
+    for result in results.iter().filter(|result| result["file"] == "same.txt") {
+        assert_eq!((&result["x"], &result["fx"], &result["p"]), (&Value::Null, &Value::Null, &Value::Null));
+        assert!(result["undefined"].as_str().unwrap().contains("constant"), "{result}");
+    }
+    assert_eq!(
+        folder.run(&format!("{arguments} --threads 1 --json")).stdout,
+        folder.run(&format!("{arguments} --threads 3 --json")).stdout
+    );
+    let text = folder.run(arguments).stdout;
+    assert!(text.contains("200 hidden units (tanh; the paper does not state their number), 300 dimensions"), "{text}");
+    assert!(text.contains("8/9"), "{text}");
+    folder
+        .run("experiment untrained v.txt r.txt --maps ridge")
+        .fails_with(2, "error: --maps ridge: ridge regression is trained\nhint: choose lin, or nn-1 to nn-8");
+}
+
+/// Values of an independent script (`tools/reference_ridge.py`), whose folds have other seeds.
+#[test]
+#[ignore = "needs MNNO_DATA"]
+fn ridge_on_iapr_tc12_has_the_reference_values() {
+    let (images, texts) = (data("collell2018_iaprtc/TS_vis_vgg128.csv"), data("collell2018_iaprtc/TS_lang_biGRU.csv"));
+    for (lambda, expected) in [("1", [[0.39, 0.15], [0.40, 0.17]]), ("loo", [[0.43, 0.16], [0.45, 0.17]])] {
+        let folder = Folder::new();
+        let options = format!("--maps ridge --lambda {lambda} --json");
+        let json = folder.run(&format!("experiment cross-modal {images} {texts} -o out {options}")).json();
+        for (direction, expected) in ["x->y", "y->x"].into_iter().zip(expected) {
+            let found = row(&json, &json!({"direction": direction, "metric": "cosine", "k": 10}));
+            for (key, expected) in ["x_fx", "y_fx"].into_iter().zip(expected) {
+                let found = found[key].as_f64().unwrap();
+                assert!(
+                    (found - expected).abs() <= 0.02,
+                    "{direction}, lambda {lambda}, {key}: {found}, not {expected}"
+                );
+            }
+        }
+    }
+}
+
+/// The paper's finding, on its own features (the test file, in folds) and on those of Pereira et al.
+#[test]
+#[ignore = "needs MNNO_DATA"]
+fn mapped_rows_keep_the_neighbours_of_their_inputs() {
+    let folder = Folder::new();
+    let wiki = |name: &str| data("wikipedia_pereira/raw_features.mat") + "::" + name;
+    let (images, texts) = (data("collell2018_iaprtc/TS_vis_vgg128.csv"), data("collell2018_iaprtc/TS_lang_biGRU.csv"));
+    let [x, y, tx, ty] = ["I_tr", "T_tr", "I_te", "T_te"].map(wiki);
+    for (name, files) in
+        [("iapr", format!("{images} {texts}")), ("wiki", format!("{x} {y} --test-x {tx} --test-y {ty}"))]
+    {
+        for rule in ["exclude", "include"] {
+            let options = format!("-o {name} --learning-rate 0.001 --hidden 128 --epochs 15 --self {rule} --json");
+            let json = folder.run(&format!("experiment cross-modal {files} {options}")).json();
+            let rows = json["rows"].as_array().unwrap();
+            assert_eq!(rows.len(), 24);
+            for row in rows {
+                assert!(
+                    row["x_fx"].as_f64() > row["y_fx"].as_f64() && row["p"].as_f64() < Some(0.001),
+                    "{name}: {row}"
+                );
+            }
+        }
+    }
+}
+
+/// A random linear map moves a correlation by 0.01 at most.
+#[test]
+#[ignore = "needs MNNO_DATA"]
+fn random_linear_maps_keep_correlations_of_glove() {
+    let folder = Folder::new();
+    let vectors = format!("{} --names {}", data("wn_nouns_10k/glove50_f32.npy"), data("wn_nouns_10k/rows.tsv"));
+    let ratings = ["EN-WS-353-ALL", "EN-MEN-TR-3k", "EN-SIMLEX-999", "EN-SimVerb-3500"];
+    let ratings = ratings.map(|name| data(&format!("wordsim/{name}.txt"))).join(" ");
+    let json = folder.run(&format!("experiment untrained {vectors} --maps lin {ratings} --json")).json();
+    let results = json["results"].as_array().unwrap();
+    assert_eq!(results.len(), 8);
+    for result in results {
+        let change = result["fx"].as_f64().unwrap() - result["x"].as_f64().unwrap();
+        assert!(change.abs() <= 0.01, "{result}");
+    }
+}
