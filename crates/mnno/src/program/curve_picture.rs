@@ -9,7 +9,7 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use super::canvas::{self, Axis, COLOURS, Picture, printable};
+use super::canvas::{self, Axis, COLOURS, Picture, printable, rounded, steps};
 use super::failure::Failure;
 
 /// Room beside the lines for their names.
@@ -241,28 +241,14 @@ fn write<B: DrawingBackend>(
     let text = printable(text);
     let style = |size: u32| ("sans-serif", size).into_font().color(&colour).pos(Pos::new(side, VPos::Center));
     let (width, _) = area.estimate_text_size(&text, &style(size))?;
-    let room = if matches!(side, HPos::Right) { at.0 } else { area.dim_in_pixel().0 as i32 - at.0 - MARGIN / 2 };
-    let fitting = if width as i32 > room { (size * room.max(0) as u32 / width).max(SMALLEST) } else { size };
+    let room = if matches!(side, HPos::Right) { at.0 } else { area.get_pixel_range().0.end - at.0 - MARGIN / 2 };
+    let room = room.max(0).cast_unsigned();
+    let fitting = if width > room { (size * room / width).max(SMALLEST) } else { size };
     area.draw_text(&text, &style(fitting), at)
 }
 
 fn overlap(value: f64) -> String {
     format!("{value:.3}")
-}
-
-/// With so many digits after the first.
-fn rounded(value: f64, digits: usize) -> String {
-    let rounded: f64 = format!("{value:.digits$e}").parse().unwrap_or(value);
-    if rounded == 0.0 || (1e-3..1e6).contains(&rounded) { rounded.to_string() } else { format!("{rounded:e}") }
-}
-
-/// 0 and at most seven equal steps, of 1, 2 or 5 times a power of ten, the last of which reaches `highest`.
-fn steps(highest: f64) -> Vec<f64> {
-    let highest = if highest >= f64::MIN_POSITIVE { highest } else { 1.0 };
-    let power = 10_f64.powf((highest / 7.0).log10().floor());
-    let sizes = [1.0, 2.0, 5.0, 10.0].map(|digit| digit * power);
-    let size = sizes.into_iter().find(|size| 7.0 * size >= highest).unwrap_or(highest);
-    (0..=(highest / size).ceil() as u32).map(|count| f64::from(count) * size).collect()
 }
 
 #[cfg(test)]
@@ -398,21 +384,6 @@ mod tests {
                 assert!(drawn(&odd, "a.png").starts_with(b"\x89PNG"));
             }
         }
-    }
-
-    #[test]
-    fn axes_have_round_steps_beyond_the_highest_value() {
-        assert_eq!(
-            steps(0.62).iter().map(|&step| rounded(step, 1)).collect::<Vec<_>>().join(" "),
-            "0 0.1 0.2 0.3 0.4 0.5 0.6 0.7"
-        );
-        assert_eq!(steps(1000.0), [0.0, 200.0, 400.0, 600.0, 800.0, 1000.0]);
-        assert_eq!(steps(3.1e-9).len(), 8);
-        assert_eq!(steps(0.0), steps(1.0));
-        assert_eq!(
-            [4e-9, 0.05, 12.0, 250_000.0, 1.5e6].map(|value| rounded(value, 1)),
-            ["4e-9", "0.05", "12", "250000", "1.5e6"]
-        );
     }
 
     #[test]
