@@ -119,3 +119,39 @@ impl ValueFormatter<f64> for Axis {
         (self.shown)(*value)
     }
 }
+
+/// With so many digits after the first.
+pub(super) fn rounded(value: f64, digits: usize) -> String {
+    let rounded: f64 = format!("{value:.digits$e}").parse().unwrap_or(value);
+    if rounded == 0.0 || (1e-3..1e6).contains(&rounded) { rounded.to_string() } else { format!("{rounded:e}") }
+}
+
+/// 0 and at most seven equal steps, of 1, 2 or 5 times a power of ten, the last of which reaches `highest`.
+pub(super) fn steps(highest: f64) -> Vec<f64> {
+    let highest = if highest >= f64::MIN_POSITIVE { highest } else { 1.0 };
+    let power = 10_f64.powf((highest / 7.0).log10().floor());
+    let sizes = [1.0, 2.0, 5.0, 10.0].map(|digit| digit * power);
+    let size = sizes.into_iter().find(|size| 7.0 * size >= highest).unwrap_or(highest);
+    let count = (1..7).find(|&count| f64::from(count) * size >= highest).unwrap_or(7);
+    (0..=count).map(|count| f64::from(count) * size).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn axes_have_round_steps_beyond_the_highest_value() {
+        assert_eq!(
+            steps(0.62).iter().map(|&step| rounded(step, 1)).collect::<Vec<_>>().join(" "),
+            "0 0.1 0.2 0.3 0.4 0.5 0.6 0.7"
+        );
+        assert_eq!(steps(1000.0), [0.0, 200.0, 400.0, 600.0, 800.0, 1000.0]);
+        assert_eq!(steps(3.1e-9).len(), 8);
+        assert_eq!(steps(0.0), steps(1.0));
+        assert_eq!(
+            [4e-9, 0.05, 12.0, 250_000.0, 1.5e6].map(|value| rounded(value, 1)),
+            ["4e-9", "0.05", "12", "250000", "1.5e6"]
+        );
+    }
+}

@@ -9,28 +9,31 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use super::canvas::{self, Axis, COLOURS, Picture, printable};
+use super::canvas::{self, Axis, COLOURS, Picture, printable, rounded, steps};
 use super::failure::Failure;
 
 /// Room beside the lines for their names.
-const NAMES: i32 = 330;
+const NAMES: i32 = 350;
 /// From the end of a line to its name.
 const LEADER: i32 = 40;
 /// From one name to the next.
-const LINE_HEIGHT: i32 = 28;
+const LINE_HEIGHT: i32 = 30;
 const MARGIN: i32 = 30;
+/// The least height of what is written.
+const SMALLEST: u32 = 10;
 const DARK: RGBColor = RGBColor(40, 40, 40);
 const GREY: RGBColor = RGBColor(110, 110, 110);
 
-/// How a map came to be, epoch by epoch.
+/// How a map came to be, epoch by epoch, for a reader who asks whether mapped rows get the neighbours of their targets.
 pub(crate) struct LearningCurve<'a> {
     pub(crate) title: &'a str,
     pub(crate) subtitle: &'a str,
     pub(crate) points: &'a [CurvePoint],
-    /// The epoch that cross-validation chose.
+    /// The epoch whose map is taken, by cross-validation or early stopping.
     pub(crate) chosen: Option<usize>,
     /// mNNO(X, Y) of the test rows.
     pub(crate) x_y: Option<f64>,
+    /// The overlap of the test rows to be expected of lists drawn at random.
     pub(crate) chance: f64,
 }
 
@@ -113,7 +116,7 @@ impl LearningCurve<'_> {
             Line::of_train("loss", self.line(|point| Some(point.train_loss)), DARK, |loss| rounded(loss, 2)),
             Line::of_test("loss", self.line(|point| point.test_loss), DARK, |loss| rounded(loss, 2)),
         ];
-        Panel { heading: "Loss: how far f(X) is from Y", axis: "loss", lines }
+        Panel { heading: "What training makes smaller: the loss", axis: "loss", lines }
     }
 }
 
@@ -151,7 +154,7 @@ impl LearningCurve<'_> {
             .margin_bottom(Self::SIZE.1.cast_signed() - heights.end)
             .margin_left(MARGIN)
             .margin_right(NAMES)
-            .x_label_area_size(76)
+            .x_label_area_size(66)
             .y_label_area_size(100)
             .build_cartesian_2d(
                 Axis { ends: [0.0, last], named: of_epochs, place: |epoch| epoch, shown },
@@ -165,7 +168,7 @@ impl LearningCurve<'_> {
             .x_desc("epoch")
             .y_desc(panel.axis)
             .axis_desc_style(font(22))
-            .label_style(font(20))
+            .label_style(font(22))
             .draw()?;
         write(area, panel.heading, 24, BLACK, HPos::Left, (MARGIN, heights.start + 24))?;
         if let Some(chosen) = self.chosen {
@@ -173,7 +176,7 @@ impl LearningCurve<'_> {
             chart.draw_series(DashedLineSeries::new(ends, 3, 5, GREY.stroke_width(2)))?;
             let (x, y) = chart.plotting_area().map_coordinate(&ends[1]);
             let side = if ends[0].0 < last / 2.0 { HPos::Left } else { HPos::Right };
-            write(area, &format!("epoch {chosen}, chosen by cross-validation"), 20, GREY, side, (x, y - 16))?;
+            write(area, &format!("epoch {chosen} was chosen"), 22, GREY, side, (x, y - 16))?;
         }
         for line in &panel.lines {
             let points = line.points.iter().copied();
@@ -197,7 +200,7 @@ impl LearningCurve<'_> {
             let x = columns.end + LEADER;
             area.draw(&PathElement::new(vec![*end, (x - 6, y)], line.colour.mix(0.5)))?;
             area.draw(&Circle::new(*end, line.width + 1, line.colour.filled()))?;
-            write(area, &line.name, 20, line.colour, HPos::Left, (x, y))?;
+            write(area, &line.name, 22, line.colour, HPos::Left, (x, y))?;
         }
         Ok(())
     }
@@ -205,21 +208,28 @@ impl LearningCurve<'_> {
 
 /// Heights near those wanted, in their order, with room for a name each; within `limits` if all find room there.
 fn spread(wanted: &[i32], limits: Range<i32>) -> Vec<i32> {
-    let mut heights = wanted.to_vec();
-    let mut least = limits.start;
-    for height in &mut heights {
-        *height = least.max(*height);
-        least = *height + LINE_HEIGHT;
-    }
-    let mut most = limits.end;
-    for height in heights.iter_mut().rev() {
-        *height = most.min(*height);
-        most = *height - LINE_HEIGHT;
-    }
-    heights
+    let (down, up) = (pushed_down(wanted, i32::MIN), pushed_up(wanted, i32::MAX));
+    let between: Vec<i32> = down.iter().zip(up).map(|(down, up)| (down + up) / 2).collect();
+    pushed_up(&pushed_down(&between, limits.start), limits.end)
 }
 
-/// Writes text on one line, from the left, around a height.
+/// Each at least a line below the one before.
+fn pushed_down(heights: &[i32], mut least: i32) -> Vec<i32> {
+    let push = |&height: &i32| {
+        let pushed = least.max(height);
+        least = pushed + LINE_HEIGHT;
+        pushed
+    };
+    heights.iter().map(push).collect()
+}
+
+/// Each at least a line above the one after.
+fn pushed_up(heights: &[i32], most: i32) -> Vec<i32> {
+    let upside_down: Vec<i32> = heights.iter().rev().map(|height| -height).collect();
+    pushed_down(&upside_down, -most).iter().rev().map(|height| -height).collect()
+}
+
+/// Writes text on one line beside a place, smaller where it would not fit.
 fn write<B: DrawingBackend>(
     area: &DrawingArea<B, Shift>,
     text: &str,
@@ -228,58 +238,159 @@ fn write<B: DrawingBackend>(
     side: HPos,
     at: (i32, i32),
 ) -> Result<(), DrawingAreaErrorKind<B::ErrorType>> {
-    let style = ("sans-serif", size).into_font().color(&colour).pos(Pos::new(side, VPos::Center));
-    area.draw_text(&printable(text), &style, at)
+    let text = printable(text);
+    let style = |size: u32| ("sans-serif", size).into_font().color(&colour).pos(Pos::new(side, VPos::Center));
+    let (width, _) = area.estimate_text_size(&text, &style(size))?;
+    let room = if matches!(side, HPos::Right) { at.0 } else { area.get_pixel_range().0.end - at.0 - MARGIN / 2 };
+    let room = room.max(0).cast_unsigned();
+    let fitting = if width > room { (size * room / width).max(SMALLEST) } else { size };
+    area.draw_text(&text, &style(fitting), at)
 }
 
 fn overlap(value: f64) -> String {
     format!("{value:.3}")
 }
 
-/// With so many digits after the first.
-fn rounded(value: f64, digits: usize) -> String {
-    let rounded: f64 = format!("{value:.digits$e}").parse().unwrap_or(value);
-    if rounded == 0.0 || (1e-3..1e6).contains(&rounded) { rounded.to_string() } else { format!("{rounded:e}") }
-}
-
-/// 0 and at most six equal steps, of 1, 2 or 5 times a power of ten, the last of which reaches `highest`.
-fn steps(highest: f64) -> Vec<f64> {
-    let highest = if highest >= f64::MIN_POSITIVE { highest } else { 1.0 };
-    let power = 10_f64.powf((highest / 6.0).log10().floor());
-    let sizes = [1.0, 2.0, 5.0, 10.0].map(|digit| digit * power);
-    let size = sizes.into_iter().find(|size| 6.0 * size >= highest).unwrap_or(highest);
-    (0..=(highest / size).ceil() as u32).map(|count| f64::from(count) * size).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn look() {
-        let points: Vec<CurvePoint> = (1..=60)
-            .map(|epoch| {
-                let t = 1.0 - (-(epoch as f64) / 15.0).exp();
-                let wave = ((epoch * 7) as f64).sin() * 0.004;
-                CurvePoint {
-                    epoch,
-                    train_loss: 0.5 - 0.35 * t,
-                    test_loss: Some(0.52 - 0.2 * t + 0.001 * epoch as f64),
-                    train: [0.62 - 0.2 * t + wave, 0.08 + 0.32 * t],
-                    test: Some([0.6 - 0.25 * t - wave, 0.1 + 0.1 * t + wave]),
-                }
-            })
-            .collect();
-        let curve = LearningCurve {
+    /// As in the paper: the overlap with targets grows much among the training rows and little among the test rows.
+    fn learned(epochs: usize) -> Vec<CurvePoint> {
+        let point = |epoch: usize| {
+            let way = 1.0 - (-(epoch as f64) / (0.25 * epochs as f64)).exp();
+            let wave = (epoch as f64 * 7.0).sin() * 0.004;
+            CurvePoint {
+                epoch,
+                train_loss: 0.5 - 0.35 * way,
+                test_loss: Some(0.52 - 0.2 * way + 0.06 * epoch as f64 / epochs as f64),
+                train: [0.62 - 0.2 * way + wave, 0.08 + 0.32 * way],
+                test: Some([0.6 - 0.25 * way - wave, 0.1 + 0.1 * way + wave]),
+            }
+        };
+        (1..=epochs).map(point).collect()
+    }
+
+    fn curve(points: &[CurvePoint]) -> LearningCurve<'_> {
+        LearningCurve {
             title: "x->y, nn-1, mse",
             subtitle: "cosine, K = 10, self excluded; 1570 training and 392 test rows",
-            points: &points,
+            points,
             chosen: Some(23),
             x_y: Some(0.14),
             chance: 10.0 / 391.0,
-        };
-        for name in ["a.svg", "a.png"] {
-            draw(&curve, &Path::new("curves").join(name)).unwrap().publish().unwrap();
         }
+    }
+
+    fn drawn(curve: &LearningCurve<'_>, name: &str) -> Vec<u8> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(name);
+        draw(curve, &path).unwrap().publish().unwrap();
+        std::fs::read(path).unwrap()
+    }
+
+    fn svg(curve: &LearningCurve<'_>) -> String {
+        String::from_utf8(drawn(curve, "a.svg")).unwrap()
+    }
+
+    /// What is written in an SVG.
+    fn texts(svg: &str) -> Vec<&str> {
+        svg.split("<text ").skip(1).map(|text| text.split(['>', '<']).nth(1).unwrap().trim()).collect()
+    }
+
+    /// The coordinates of what is drawn in an SVG.
+    fn coordinates(svg: &str) -> Vec<(i32, i32)> {
+        let lists = svg.split(" points=\"").skip(1).map(|list| list.split('"').next().unwrap());
+        let pairs = lists.flat_map(str::split_whitespace).map(|pair| pair.split_once(',').unwrap());
+        pairs.map(|(x, y)| (x.parse().unwrap(), y.parse().unwrap())).collect()
+    }
+
+    #[test]
+    fn every_line_has_its_name_and_its_last_value() {
+        let mut points = learned(60);
+        points[59] = CurvePoint {
+            epoch: 60,
+            train_loss: 0.15,
+            test_loss: Some(0.387_654),
+            train: [0.425, 0.394],
+            test: Some([0.358, 0.1]),
+        };
+        let svg = svg(&curve(&points));
+        let texts = texts(&svg);
+        for text in [
+            "x-&gt;y, nn-1, mse",
+            "cosine, K = 10, self excluded; 1570 training and 392 test rows",
+            "mNNO(X, f(X)), test: 0.358",
+            "mNNO(X, f(X)), training: 0.425",
+            "mNNO(Y, f(X)), test: 0.100",
+            "mNNO(Y, f(X)), training: 0.394",
+            "mNNO(X, Y), test: 0.140",
+            "chance: 0.026",
+            "loss, test: 0.388",
+            "loss, training: 0.15",
+            "epoch 23 was chosen",
+            "overlap (mNNO)",
+            "loss",
+            "epoch",
+            "60",
+        ] {
+            assert!(texts.contains(&text), "{text} is not among {texts:?}");
+        }
+    }
+
+    #[test]
+    fn what_there_is_not_has_no_line() {
+        let points: Vec<_> =
+            learned(9).into_iter().map(|point| CurvePoint { test_loss: None, test: None, ..point }).collect();
+        let svg = svg(&LearningCurve { chosen: None, x_y: None, ..curve(&points) });
+        assert!(svg.contains("loss, training") && !svg.contains(", test:") && !svg.contains("was chosen"), "{svg}");
+    }
+
+    #[test]
+    fn pictures_have_the_same_bytes_every_time() {
+        let points = learned(60);
+        for name in ["a.svg", "a.png"] {
+            assert!(drawn(&curve(&points), name) == drawn(&curve(&points), name), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_title_may_be_anything_and_stays_text() {
+        let points = learned(3);
+        let title = "<b>&\"\u{1}\u{e9}".to_owned() + &"long".repeat(100);
+        let svg = svg(&LearningCurve { title: &title, ..curve(&points) });
+        assert!(texts(&svg)[0].starts_with("&lt;b&gt;&amp;&quot;??long"), "{svg}");
+        assert!(!svg.contains("<b>"));
+    }
+
+    #[test]
+    fn odd_curves_are_drawn_within_the_picture() {
+        let with_losses = |loss: f64| -> Vec<CurvePoint> {
+            let of = |point| CurvePoint { train_loss: loss, test_loss: Some(loss / 3.0), ..point };
+            learned(5).into_iter().map(of).collect()
+        };
+        let zero =
+            CurvePoint { epoch: 1, train_loss: 0.0, test_loss: Some(0.0), train: [0.0; 2], test: Some([0.0; 2]) };
+        let mut curves = vec![vec![], vec![zero], learned(1), learned(2), learned(1000)];
+        curves.extend([1e-9, 1e6, 1e300, f64::MIN_POSITIVE, 1e-320, f64::NAN, f64::INFINITY].map(with_losses));
+        for points in &curves {
+            for chosen in [None, Some(0), Some(1), Some(5000)] {
+                let odd = LearningCurve { chosen, x_y: None, chance: 0.0, ..curve(points) };
+                let svg = svg(&odd);
+                for (x, y) in coordinates(&svg) {
+                    assert!((0..1200).contains(&x) && (0..1000).contains(&y), "{x},{y} of {points:?}");
+                }
+                assert!(!texts(&svg).iter().any(|text| text.contains("NaN") || text.contains("inf")), "{points:?}");
+                assert!(drawn(&odd, "a.png").starts_with(b"\x89PNG"));
+            }
+        }
+    }
+
+    #[test]
+    fn names_keep_their_distance_and_their_order() {
+        assert_eq!(spread(&[100, 200, 300], 0..400), [100, 200, 300]);
+        assert_eq!(spread(&[100, 100], 0..400), [85, 115]);
+        assert_eq!(spread(&[0, 0, 400, 400], 0..400), [0, 30, 370, 400]);
+        assert_eq!(spread(&[], 0..400), [0; 0]);
     }
 }
