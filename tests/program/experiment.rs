@@ -168,7 +168,7 @@ fn a_killed_search_goes_on_and_ends_with_the_same_bytes() {
         let mut child = folder.command(&arguments("killed")).start();
         let started = Instant::now();
         while kept() < least && child.try_wait().unwrap().is_none() {
-            assert!(started.elapsed() < Duration::from_secs(60), "nothing is kept");
+            assert!(started.elapsed() < Duration::from_mins(1), "nothing is kept");
             sleep(Duration::from_millis(1));
         }
         kills += usize::from(child.try_wait().unwrap().is_none());
@@ -180,7 +180,7 @@ fn a_killed_search_goes_on_and_ends_with_the_same_bytes() {
     assert_eq!(folder.run(&arguments("killed")).code, Some(0));
     // A file that was being written when the kill came may stay, under its hidden name.
     let mut found = files(&folder.path("killed"));
-    found.retain(|name, _| !name.ends_with(".tmp"));
+    found.retain(|name, _| !name.contains(".mnno-"));
     assert_eq!(found.keys().collect::<Vec<_>>(), expected.keys().collect::<Vec<_>>());
     for (name, bytes) in expected {
         assert!(found[&name] == bytes, "{name} differs");
