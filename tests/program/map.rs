@@ -107,7 +107,7 @@ fn names_stay_with_mapped_rows() {
     folder.write("y.csv", "name,a\nmoon,8\nsea,8\nsun,3\n");
     let run = folder.run("map fit x.csv y.csv -o m --map ridge --lambda 0 --join name");
     assert_eq!(run.code, Some(0), "{run:?}");
-    assert!(run.stdout.contains("ridge, 2 -> 1, lambda 0; leave-one-out error undefined "), "{}", run.stdout);
+    assert!(run.stdout.contains("ridge, 2 -> 1, lambda 0; leave-one-out error undefined\n"), "{}", run.stdout);
     let applied = folder.run("map apply m x.csv -o f.csv");
     assert_eq!(applied.code, Some(0), "{applied:?}");
     let mapped = fs::read_to_string(folder.path("f.csv")).unwrap();
@@ -281,4 +281,13 @@ fn the_fixture_shows_the_phenomenon() {
     let last = json["curve"].as_array().unwrap().last().unwrap().clone();
     let of = |name: &str| last[name].as_f64().unwrap();
     assert!(of("test_x_fx") > 2.0 * of("test_y_fx"), "{last}");
+
+    // Ridge regression is measured on the same rows, once.
+    let options = "--map ridge --test-share 0.2 --mnno --self include -k 5";
+    let json = folder.run(&format!("map fit {} {} -o m {options} --json", x.display(), y.display())).json();
+    let [line] = &json["curve"].as_array().unwrap()[..] else { panic!("{json}") };
+    assert!(line["test_x_fx"].as_f64().unwrap() > line["test_y_fx"].as_f64().unwrap(), "{line}");
+    assert!(line["test_loss"].as_f64().unwrap() > line["train_loss"].as_f64().unwrap(), "{line}");
+    let chance = (1.0 + 4.0 * 4.0 / 399.0) / 5.0;
+    assert!((json["neighbours"]["chance"].as_f64().unwrap() - chance).abs() < 1e-12, "{json}");
 }

@@ -1,6 +1,7 @@
 //! `mnno map`: a map trained from paired files, and applied.
 
 mod apply;
+mod curve;
 mod fit;
 mod model;
 

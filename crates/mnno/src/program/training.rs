@@ -1,6 +1,6 @@
 //! What the commands that train have in common.
 
-use mnno::train::Optimizer;
+use mnno::train::{Optimizer, Pairs};
 
 /// The name of a value in a table of names.
 pub(crate) fn name_of<T: Copy + PartialEq>(table: &[(T, &'static str)], wanted: T) -> &'static str {
@@ -17,4 +17,10 @@ pub(crate) fn training_memory(widths: &[usize], batch: usize, optimizer: Optimiz
     };
     let units: u64 = widths.iter().map(|&width| width as u64).sum();
     4 * ((2 + remembered) * weights + 8 * units * batch as u64)
+}
+
+/// Bytes that ridge regression takes: the rows in f64, centred and along the eigenvectors, and products of their columns.
+pub(crate) fn ridge_memory(pairs: &Pairs<'_>) -> u64 {
+    let (n, dx, dy) = (pairs.n() as u64, pairs.dx as u64, pairs.dy as u64);
+    8 * (n * (2 * dx + 2 * dy) + 4 * dx * dx + 3 * dx * dy)
 }

@@ -291,6 +291,22 @@ pub struct Curve<'a> {
 }
 
 impl Curve<'_> {
+    /// mNNO(X, f(X)) and mNNO(Y, f(X)) among the training rows and, if there are any, the test rows, on the current thread pool.
+    ///
+    /// # Errors
+    /// The search's: under the cosine, a row that is mapped to zero has no neighbours.
+    pub fn overlaps(&self, map: &Map) -> Result<([f64; 2], Option<[f64; 2]>), ExperimentError> {
+        let Pairs { x, dx, dy, .. } = *self.pairs;
+        let of = |space: &Neighbourhoods, rows: &[u32]| {
+            let mapped = map.apply(&gather(x, dx, rows), Pieces::Parallel);
+            let found = space.overlaps(&mapped, dy, &self.neighbouring);
+            found.map(|pair| pair.map(|overlap| overlap.value())).map_err(|error| error.renumbered(rows))
+        };
+        let (of_train, of_test) = self.neighbourhoods;
+        let train = of(of_train, &self.split.train)?;
+        Ok((train, of_test.map(|space| of(space, &self.split.test)).transpose()?))
+    }
+
     /// Trains `map` and measures it after every epoch; `watch` sees each.
     ///
     /// # Errors
@@ -301,23 +317,12 @@ impl Curve<'_> {
         options: &FitOptions,
         mut watch: impl FnMut(&CurvePoint),
     ) -> Result<Vec<CurvePoint>, ExperimentError> {
-        let Pairs { x, dx, dy, .. } = *self.pairs;
-        let (of_train, of_test) = self.neighbourhoods;
-        let (train_x, test_x) = (gather(x, dx, &self.split.train), gather(x, dx, &self.split.test));
         let mut points = Vec::with_capacity(options.epochs);
         let mut failed = None;
-        let overlap = |map: &Map, x: &[f32], space: &Neighbourhoods, rows: &[u32]| {
-            let found = space.overlaps(&map.apply(x, options.pieces), dy, &self.neighbouring);
-            found.map(|pair| pair.map(|overlap| overlap.value())).map_err(|error| error.renumbered(rows))
-        };
         let fitted = fit(map, self.pairs, &self.split.train, &self.split.test, options, |epoch, map| {
-            let measured = overlap(map, &train_x, of_train, &self.split.train).and_then(|train| {
-                let test = of_test.map(|space| overlap(map, &test_x, space, &self.split.test)).transpose()?;
-                Ok((train, test))
-            });
-            match measured {
+            let Epoch { number, train_loss, test_loss } = *epoch;
+            match self.overlaps(map) {
                 Ok((train, test)) => {
-                    let Epoch { number, train_loss, test_loss } = *epoch;
                     let point = CurvePoint { epoch: number, train_loss, test_loss, train, test };
                     watch(&point);
                     points.push(point);

@@ -25,7 +25,7 @@ use crate::program::paired::{self, Paired};
 use crate::program::progress::{Interruption, Progress};
 use crate::program::report::{self, InputReport, OutputReport};
 use crate::program::searcher;
-use crate::program::training::{name_of, training_memory};
+use crate::program::training::{name_of, ridge_memory, training_memory};
 
 const METRICS: [Metric; 2] = [Metric::Cosine, Metric::Euclidean];
 
@@ -292,8 +292,8 @@ fn take_memory(
     let largest = args.maps.iter().map(of_map).max().unwrap_or(0);
     budget.take(largest * threads.current_num_threads() as u64, "training maps side by side")?;
     if args.maps.contains(&MapKind::Ridge) {
-        let (n, d) = (pairs.n() as u64, (pairs.dx + pairs.dy) as u64);
-        budget.take(8 * 3 * (n + d) * d * threads.current_num_threads() as u64, "ridge regression")?;
+        let largest = ridge_memory(&pairs).max(ridge_memory(&paired.pairs(true)));
+        budget.take(largest * threads.current_num_threads() as u64, "ridge regression")?;
     }
     let tested: u64 = plan.splits.iter().map(|split| split.test.len() as u64).sum();
     let places = args.k.iter().copied().max().unwrap_or(0) as u64;

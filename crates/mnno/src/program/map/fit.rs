@@ -1,18 +1,17 @@
 //! `mnno map fit`: a map trained from paired files.
 
-use std::path::Path;
-
 use mnno::measures::SelfRule as Rule;
-use mnno::store::output::{AtomicFile, WriteError, csv_cause, prepare_tensors};
+use mnno::store::output::{AtomicFile, prepare_tensors};
 use mnno::train::experiment::{Curve, CurvePoint};
 use mnno::train::{
     Epoch, ExperimentError, FitOptions, Loss, Map, MapError, Neighbourhoods, Neighbouring, Pairs, Pieces, Ridge, Split,
-    fit, hold_out, ridge, widths,
+    fit, hold_out, mean_loss, ridge, widths,
 };
-use mnno::{Observer, measures};
+use mnno::{Neighbours, Observer, measures};
 use rayon::ThreadPool;
 use serde::Serialize;
 
+use super::curve::{self, HEADINGS, Line};
 use super::model::{self, Description, Trained, Training};
 use crate::program::args::{MapFit, MapKind, SelfRule, spelled};
 use crate::program::budget::Budget;
@@ -23,10 +22,7 @@ use crate::program::paired::{self, Paired};
 use crate::program::progress::{Interruption, Progress};
 use crate::program::report::{self, InputReport, OutputReport, counted};
 use crate::program::searcher;
-use crate::program::training::{name_of, training_memory};
-
-/// Epochs that the text shows.
-const SHOWN: usize = 10;
+use crate::program::training::{name_of, ridge_memory, training_memory};
 
 #[derive(Serialize)]
 struct Report {
@@ -39,8 +35,7 @@ struct Report {
     dropped_rows: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     neighbours: Option<NeighboursReport>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    curve: Option<Vec<Line>>,
+    curve: Vec<Line>,
     outputs: Vec<OutputReport>,
 }
 
@@ -50,26 +45,9 @@ struct NeighboursReport {
     metric: &'static str,
     #[serde(rename = "self")]
     self_rule: String,
-}
-
-/// An epoch: number, losses and, where they were asked for, overlaps.
-#[derive(Serialize)]
-struct Line {
-    epoch: usize,
-    train_loss: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    test_loss: Option<f64>,
-    #[serde(flatten)]
-    overlaps: Option<Overlaps>,
-}
-
-#[derive(Serialize)]
-#[allow(clippy::struct_field_names)] // the fields' names are those of the report
-struct Overlaps {
-    train_x_fx: f64,
-    train_y_fx: f64,
-    test_x_fx: Option<f64>,
-    test_y_fx: Option<f64>,
+    /// mNNO(X, Y) of the test rows, or else of the training rows: what they share without a map.
+    x_y: f64,
+    chance: f64,
 }
 
 pub(super) fn run(args: &MapFit, interruption: &Interruption) -> Result<(), Failure> {
@@ -89,12 +67,29 @@ pub(super) fn run(args: &MapFit, interruption: &Interruption) -> Result<(), Fail
         return Err(Failure::usage("--patience watches the test loss, and there are no rows to test on")
             .hint("set some aside with --test-share 0.2, or give --test-x and --test-y"));
     }
-    let MapKind::Trained(hidden) = args.map else {
-        return by_ridge(args, &paired, &pairs, &split, interruption);
-    };
     let options = options(args)?;
+    let hidden = if let MapKind::Trained(hidden) = args.map { hidden } else { 0 };
     let sizes = widths(pairs.dx, hidden, args.hidden, pairs.dy);
-    budget.take(training_memory(&sizes, args.training.batch, args.training.optimizer), "training the map")?;
+    if args.map == MapKind::Ridge {
+        budget.take(ridge_memory(&pairs), "ridge regression")?;
+    } else {
+        budget.take(training_memory(&sizes, args.training.batch, args.training.optimizer), "training the map")?;
+    }
+    if args.mnno {
+        let lists = 3 * Neighbours::memory(paired.n(), args.k) + 4 * (paired.n() * pairs.dx.max(pairs.dy)) as u64;
+        budget.take(lists, "measuring the neighbours of mapped rows")?;
+    }
+    let failure = |error: ExperimentError| paired.failure(error, false, &budget);
+    let spaces = args.mnno.then(|| Spaces::new(args, &pairs, &split, &threads, &budget, interruption));
+    let spaces = spaces.transpose().map_err(failure)?;
+    let mut lines = Vec::new();
+    if args.map == MapKind::Ridge {
+        let Ridge { map, lambda, leave_one_out } = ridge(&pairs, &split.train, args.training.lambda)?;
+        let measure = || measured(&map, &pairs, &split, spaces.as_ref());
+        let (lines, points) = threads.install(measure).map_err(failure)?;
+        let training = Training::Ridge { lambda, leave_one_out };
+        return finish(args, &paired, &split, (&map, training), (lines, &points, spaces.as_ref()), interruption);
+    }
     let mut map = Map::random(
         &sizes,
         args.training.activation,
@@ -103,20 +98,22 @@ pub(super) fn run(args: &MapFit, interruption: &Interruption) -> Result<(), Fail
         args.training.seed,
     );
     let progress = Progress::new("train", "epochs", interruption);
-    let points = if args.mnno {
-        let neighbouring = neighbouring(args, &threads, &budget, interruption);
-        with_overlaps(args, &mut map, &pairs, &split, &options, neighbouring, &progress)
+    let seen = |epoch: usize| progress.progress(epoch as u64, options.epochs as u64);
+    let mut points = Vec::new();
+    if let Some(spaces) = &spaces {
+        let curve = spaces.curve(&pairs, &split);
+        let fitted = threads.install(|| curve.fit(&mut map, &options, |point| seen(point.epoch)));
+        points = fitted.map_err(failure)?;
     } else {
         let watch = |epoch: &Epoch, _: &Map| {
-            progress.progress(epoch.number as u64, options.epochs as u64);
+            seen(epoch.number);
+            lines.push(Line::new(epoch));
             if interruption.cancelled() { Err(MapError::Interrupted) } else { Ok(()) }
         };
-        let fitted = threads.install(|| fit(&mut map, &pairs, &split.train, &split.test, &options, watch));
-        fitted.map(|curve| curve.iter().map(|epoch| (Line::new(epoch), None)).collect()).map_err(ExperimentError::from)
-    };
+        threads.install(|| fit(&mut map, &pairs, &split.train, &split.test, &options, watch))?;
+    }
     drop(progress);
-    let points: Vec<(Line, Option<CurvePoint>)> = points.map_err(|error| paired.failure(error, false, &budget))?;
-    let (lines, points): (Vec<_>, Vec<_>) = points.into_iter().unzip();
+    lines.extend(points.iter().map(Line::of_point));
     let training = Training::Batches {
         loss: options.loss.name().to_owned(),
         margin: options.loss.margin(),
@@ -129,22 +126,24 @@ pub(super) fn run(args: &MapFit, interruption: &Interruption) -> Result<(), Fail
         epochs: kept_epochs(&lines, args.patience.is_some()),
         seed: options.seed,
     };
-    let points: Vec<CurvePoint> = points.into_iter().flatten().collect();
-    finish(args, &paired, &split, (&map, training), lines, &points, interruption)
+    finish(args, &paired, &split, (&map, training), (lines, &points, spaces.as_ref()), interruption)
 }
 
-fn by_ridge(
-    args: &MapFit,
-    paired: &Paired,
+/// The lines and points of a map in closed form: one of each at most, as epoch 0.
+fn measured(
+    map: &Map,
     pairs: &Pairs<'_>,
     split: &Split,
-    interruption: &Interruption,
-) -> Result<(), Failure> {
-    if args.mnno || args.curve.is_some() {
-        return Err(Failure::usage("ridge has no epochs: --mnno and --curve have nothing to measure"));
-    }
-    let Ridge { map, lambda, leave_one_out } = ridge(pairs, &split.train, args.training.lambda)?;
-    finish(args, paired, split, (&map, Training::Ridge { lambda, leave_one_out }), Vec::new(), &[], interruption)
+    spaces: Option<&Spaces<'_>>,
+) -> Result<(Vec<Line>, Vec<CurvePoint>), ExperimentError> {
+    let options = FitOptions::new(Loss::Mse, 1.0, 1);
+    let loss = |rows: &[u32]| mean_loss(map, pairs, rows, &options);
+    let test_loss = (!split.test.is_empty()).then(|| loss(&split.test));
+    let epoch = Epoch { number: 0, train_loss: loss(&split.train), test_loss };
+    let Some(spaces) = spaces else { return Ok((vec![Line::new(&epoch)], Vec::new())) };
+    let (train, test) = spaces.curve(pairs, split).overlaps(map)?;
+    let point = CurvePoint { epoch: 0, train_loss: epoch.train_loss, test_loss, train, test };
+    Ok((vec![Line::of_point(&point)], vec![point]))
 }
 
 /// The epoch whose weights the map has.
@@ -183,86 +182,39 @@ fn split(args: &MapFit, paired: &Paired) -> Result<Split, Failure> {
     }
 }
 
-fn neighbouring<'a>(
-    args: &MapFit,
-    threads: &'a ThreadPool,
-    budget: &Budget,
-    interruption: &'a Interruption,
-) -> Neighbouring<'a> {
-    let rule = if args.self_rule == SelfRule::Include { Rule::Include } else { Rule::Exclude };
-    Neighbouring { k: args.k, rule, threads, memory: budget.left(), observer: interruption }
+/// The neighbours that mapped rows are compared with.
+struct Spaces<'a> {
+    train: Neighbourhoods,
+    test: Option<Neighbourhoods>,
+    neighbouring: Neighbouring<'a>,
 }
 
-fn with_overlaps(
-    args: &MapFit,
-    map: &mut Map,
-    pairs: &Pairs<'_>,
-    split: &Split,
-    options: &FitOptions,
-    neighbouring: Neighbouring<'_>,
-    progress: &Progress<'_>,
-) -> Result<Vec<(Line, Option<CurvePoint>)>, ExperimentError> {
-    let of_train = Neighbourhoods::new(pairs, &split.train, args.metric, &neighbouring)?;
-    let test = (!split.test.is_empty()).then(|| Neighbourhoods::new(pairs, &split.test, args.metric, &neighbouring));
-    let of_test = test.transpose()?;
-    let curve = Curve { pairs, split, neighbourhoods: (&of_train, of_test.as_ref()), neighbouring };
-    let watch = |point: &CurvePoint| progress.progress(point.epoch as u64, options.epochs as u64);
-    let points = neighbouring.threads.install(|| curve.fit(map, options, watch))?;
-    Ok(points.into_iter().map(|point| (Line::of_point(&point), Some(point))).collect())
-}
-
-impl Line {
-    fn new(epoch: &Epoch) -> Self {
-        let Epoch { number, train_loss, test_loss } = *epoch;
-        Self { epoch: number, train_loss, test_loss, overlaps: None }
+impl<'a> Spaces<'a> {
+    fn new(
+        args: &MapFit,
+        pairs: &Pairs<'_>,
+        split: &Split,
+        threads: &'a ThreadPool,
+        budget: &Budget,
+        interruption: &'a Interruption,
+    ) -> Result<Self, ExperimentError> {
+        let rule = if args.self_rule == SelfRule::Include { Rule::Include } else { Rule::Exclude };
+        let neighbouring = Neighbouring { k: args.k, rule, threads, memory: budget.left(), observer: interruption };
+        let of = |rows: &[u32]| Neighbourhoods::new(pairs, rows, args.metric, &neighbouring);
+        let test = (!split.test.is_empty()).then(|| of(&split.test)).transpose()?;
+        Ok(Self { train: of(&split.train)?, test, neighbouring })
     }
 
-    fn of_point(point: &CurvePoint) -> Self {
-        let overlaps = Overlaps {
-            train_x_fx: point.train[0],
-            train_y_fx: point.train[1],
-            test_x_fx: point.test.map(|test| test[0]),
-            test_y_fx: point.test.map(|test| test[1]),
-        };
-        Self { epoch: point.epoch, train_loss: point.train_loss, test_loss: point.test_loss, overlaps: Some(overlaps) }
+    fn curve<'b>(&'b self, pairs: &'b Pairs<'b>, split: &'b Split) -> Curve<'b> {
+        Curve { pairs, split, neighbourhoods: (&self.train, self.test.as_ref()), neighbouring: self.neighbouring }
     }
 
-    /// As cells of a table, with `digits` significant ones.
-    fn cells(&self, digits: usize) -> Vec<String> {
-        let number = |value: Option<f64>| value.map_or_else(String::new, |value| format!("{value:.digits$}"));
-        let mut cells = vec![self.epoch.to_string(), number(Some(self.train_loss)), number(self.test_loss)];
-        if let Some(of) = &self.overlaps {
-            cells.extend([Some(of.train_x_fx), Some(of.train_y_fx), of.test_x_fx, of.test_y_fx].map(number));
-        }
-        cells
+    /// What X and Y share without a map: mNNO(X, Y), and chance; of the test rows if there are any.
+    fn without_map(&self) -> Result<(f64, f64), ExperimentError> {
+        let [x, y] = self.test.as_ref().unwrap_or(&self.train).of_pairs();
+        let chance = measures::chance(x.n(), self.neighbouring.k, self.neighbouring.rule);
+        Ok((measures::mnno(x, y)?.value(), chance))
     }
-}
-
-const HEADINGS: [&str; 7] =
-    ["epoch", "train loss", "test loss", "train X,f(X)", "train Y,f(X)", "test X,f(X)", "test Y,f(X)"];
-
-fn write_curve(path: &Path, lines: &[Line]) -> Result<AtomicFile, Failure> {
-    let mut file = AtomicFile::create(path)?;
-    let mut write = || {
-        let mut csv = csv::Writer::from_writer(&mut file);
-        csv.write_record(["epoch", "train_loss", "test_loss", "train_x_fx", "train_y_fx", "test_x_fx", "test_y_fx"])?;
-        for line in lines {
-            let number = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
-            let of = line.overlaps.as_ref();
-            csv.write_record([
-                line.epoch.to_string(),
-                line.train_loss.to_string(),
-                number(line.test_loss),
-                number(of.map(|of| of.train_x_fx)),
-                number(of.map(|of| of.train_y_fx)),
-                number(of.and_then(|of| of.test_x_fx)),
-                number(of.and_then(|of| of.test_y_fx)),
-            ])?;
-        }
-        csv.flush().map_err(csv::Error::from)
-    };
-    write().map_err(|e| WriteError::io(path, csv_cause(e)))?;
-    Ok(file)
 }
 
 fn finish(
@@ -270,8 +222,7 @@ fn finish(
     paired: &Paired,
     split: &Split,
     (map, training): (&Map, Training),
-    lines: Vec<Line>,
-    points: &[CurvePoint],
+    (lines, points, spaces): (Vec<Line>, &[CurvePoint], Option<&Spaces<'_>>),
     interruption: &Interruption,
 ) -> Result<(), Failure> {
     let inputs: Vec<_> = paired.inputs.iter().map(InputReport::new).collect();
@@ -286,7 +237,7 @@ fn finish(
         training,
     };
     let prepared = prepare_tensors(&model::content(map, &description)?, "map", &args.output)?;
-    let curve = args.curve.as_ref().map(|path| write_curve(path, &lines)).transpose()?;
+    let csv = args.curve.as_ref().map(|path| curve::write(path, &lines)).transpose()?;
     let title = description.title();
     let subtitle = format!(
         "{}, K = {}, self {}d; {} to train on, {} to test on",
@@ -296,16 +247,16 @@ fn finish(
         counted(split.train.len(), "row"),
         split.test.len()
     );
-    let n = if split.test.is_empty() { split.train.len() } else { split.test.len() };
-    let rule = if args.self_rule == SelfRule::Include { Rule::Include } else { Rule::Exclude };
+    let without = spaces.map(Spaces::without_map).transpose();
+    let without = without.map_err(|error| Failure::bad_data(error.to_string()))?;
     let chosen = args.patience.map(|_| kept_epochs(&lines, true));
-    let chance = measures::chance(n, args.k, rule);
-    let picture = LearningCurve { title: &title, subtitle: &subtitle, points, chosen, x_y: None, chance };
+    let (x_y, chance) = (without.map(|(x_y, _)| x_y), without.map_or(0.0, |(_, chance)| chance));
+    let picture = LearningCurve { title: &title, subtitle: &subtitle, points, chosen, x_y, chance };
     let plots = args.plot.iter().map(|path| curve_picture::draw(&picture, path)).collect::<Result<Vec<_>, _>>()?;
     paired.verify_unchanged()?;
     interruption.check()?;
     let mut outputs: Vec<_> = prepared.publish()?.into_iter().map(OutputReport::from).collect();
-    if let Some(file) = curve {
+    if let Some(file) = csv {
         outputs.push(OutputReport::new(file.path(), "learning curve", vec![lines.len(), HEADINGS.len()], "text"));
         file.publish()?;
     }
@@ -313,10 +264,12 @@ fn finish(
         outputs.push(OutputReport::new(plot.path(), "learning curve", vec![], "picture"));
         plot.publish()?;
     }
-    let neighbours = args.mnno.then(|| NeighboursReport {
+    let neighbours = without.map(|(x_y, chance)| NeighboursReport {
         k: args.k,
         metric: args.metric.name(),
         self_rule: spelled(&args.self_rule),
+        x_y,
+        chance,
     });
     let report = Report {
         command: "map fit",
@@ -327,7 +280,7 @@ fn finish(
         test_rows: split.test.len(),
         dropped_rows: paired.dropped,
         neighbours,
-        curve: (!lines.is_empty()).then_some(lines),
+        curve: lines,
         outputs,
     };
     if args.json { report::print_json(&report) } else { report::print(&text(&report, &subtitle)) }
@@ -363,24 +316,22 @@ fn text(report: &Report, subtitle: &str) -> String {
         }
         Training::Ridge { leave_one_out, .. } => {
             let error = leave_one_out.map_or_else(|| "undefined".to_owned(), |error| format!("{error:.6}"));
-            text += &format!("; leave-one-out error {error} (1/2 squared distance, mean over rows)\n");
+            text += &format!("; leave-one-out error {error}\n");
         }
     }
-    if let Some(curve) = &report.curve {
-        if report.neighbours.is_some() {
-            text += &format!("{subtitle}\n");
-        }
-        text.push('\n');
-        let columns = curve[0].cells(6).len();
-        let mut rows = vec![HEADINGS[..columns].iter().map(|&heading| heading.to_owned()).collect::<Vec<_>>()];
-        let every = curve.len().div_ceil(SHOWN);
-        let shown = |line: &&Line| line.epoch == 1 || line.epoch.is_multiple_of(every) || line.epoch == curve.len();
-        rows.extend(curve.iter().filter(shown).map(|line| line.cells(6)));
-        text += &report::table(&rows);
-        text += "\nThe train loss of an epoch is the mean over its batches, each before its step.\n";
-        if report.neighbours.is_some() {
-            text += "X,f(X): share of neighbours that mapped rows keep from X; Y,f(X): that they have in common with their targets.\n";
-        }
+    if report.neighbours.is_some() {
+        text += &format!("{subtitle}\n");
+    }
+    text += &format!("\n{}\n", curve::table(&report.curve));
+    text += match &map.training {
+        Training::Batches { .. } => "The train loss of an epoch is the mean over its batches, each before its step.\n",
+        Training::Ridge { .. } => "Losses are 1/2 |f(x) - y|^2, mean over rows.\n",
+    };
+    if let Some(NeighboursReport { x_y, chance, .. }) = &report.neighbours {
+        text += &format!(
+            "X,f(X): share of neighbours that mapped rows keep from X; Y,f(X): that they have in common with their targets.\n\
+             X and Y share {x_y:.6} without a map, and {chance:.6} by chance.\n"
+        );
     }
     if report.dropped_rows > 0 {
         text += &format!("{} dropped from both files: zero in one of them.\n", counted(report.dropped_rows, "row"));
