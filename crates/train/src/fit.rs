@@ -144,13 +144,15 @@ pub fn fit<T: Real>(
 /// The mean loss of some rows, in batches of 64 in their order; the negatives of a batch are the same every time.
 pub fn mean_loss<T: Real>(map: &Map<T>, pairs: &Pairs<'_, T>, rows: &[u32], options: &FitOptions) -> f64 {
     let mut losses = vec![0.0; rows.len().div_ceil(ROWS)];
+    let spare = Spare::new();
     let batches = rows.chunks(ROWS).zip(&mut losses).enumerate().collect();
     options.pieces.run(batches, |(batch, (rows, loss))| {
         let x: Vec<T> = rows.iter().flat_map(|&i| row(pairs.x, pairs.dx, i)).copied().collect();
-        let mut mapped = vec![T::default(); rows.len() * pairs.dy];
-        map.apply_block(&x, rows.len(), &mut mapped);
-        *loss =
-            options.loss.evaluate(&batch_of(pairs, rows, &mapped, options.seed, batch as u64), None, Pieces::InTurn);
+        spare.with(rows.len() * pairs.dy, |mapped| {
+            map.apply_block(&x, rows.len(), mapped, &spare);
+            let batch = batch_of(pairs, rows, mapped, options.seed, batch as u64);
+            *loss = options.loss.evaluate(&batch, None, Pieces::InTurn);
+        });
     });
     losses.iter().sum::<f64>() / rows.len() as f64
 }
@@ -246,7 +248,7 @@ impl<'a, T: Real> Trainer<'a, T> {
             if number > 0 {
                 let weights = view(&layer.weights, outputs, inputs);
                 let mask = &self.masks[number - 1];
-                pieces.over_rows(&mut self.before[..inputs * n], n, |first, before| {
+                pieces.over_rows(&mut self.before[..inputs * n], (ROWS, n), |first, before| {
                     let units = before.len() / n;
                     let weights = weights.subcols(first, units).transpose();
                     multiply(before, weights, view(delta, outputs, n));

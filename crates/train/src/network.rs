@@ -4,7 +4,7 @@ use mnno_exact::Rows;
 use serde::{Deserialize, Serialize};
 
 use crate::init::Init;
-use crate::product::{self, Pieces, multiply, view};
+use crate::product::{Pieces, ROWS, Spare, multiply, transpose, view};
 use crate::{MapError, Real};
 
 /// Most hidden layers of a network.
@@ -171,7 +171,7 @@ impl<T: Real> Map<T> {
         let layer = &self.layers[number];
         let inputs = layer.inputs();
         let is_last = number + 1 == self.layers.len();
-        pieces.over_rows(output, rows, |first, output| {
+        pieces.over_rows(output, (ROWS, rows), |first, output| {
             let count = output.len() / rows;
             let weights = &layer.weights[first * inputs..(first + count) * inputs];
             multiply(output, view(weights, count, inputs), view(input, inputs, rows));
@@ -193,26 +193,38 @@ impl<T: Real> Map<T> {
     /// # Panics
     /// If `x` is no whole number of rows.
     pub fn apply(&self, x: &[T], pieces: Pieces) -> Vec<T> {
-        assert!(x.len().is_multiple_of(self.dx()), "{} values are no rows of {}", x.len(), self.dx());
         let mut mapped = vec![T::default(); x.len() / self.dx() * self.dy()];
-        let dx = self.dx();
-        pieces.over_rows(&mut mapped, self.dy(), |first, mapped| {
-            let rows = mapped.len() / self.dy();
-            self.apply_block(&x[first * dx..(first + rows) * dx], rows, mapped);
-        });
+        self.apply_into(x, &mut mapped, pieces);
         mapped
     }
 
+    /// As [`Map::apply`], into rows that are there.
+    ///
+    /// # Panics
+    /// If `x` is no whole number of rows, or `mapped` has another number of them.
+    pub fn apply_into(&self, x: &[T], mapped: &mut [T], pieces: Pieces) {
+        let (dx, dy, spare) = (self.dx(), self.dy(), Spare::new());
+        assert!(x.len().is_multiple_of(dx), "{} values are no rows of {dx}", x.len());
+        assert_eq!(mapped.len(), x.len() / dx * dy, "rows to map into");
+        pieces.over_rows(mapped, (ROWS, dy), |first, mapped| {
+            let rows = mapped.len() / dy;
+            self.apply_block(&x[first * dx..(first + rows) * dx], rows, mapped, &spare);
+        });
+    }
+
     /// As [`Map::apply`], of some rows, on one thread.
-    pub(crate) fn apply_block(&self, x: &[T], rows: usize, mapped: &mut [T]) {
-        let mut input = vec![T::default(); x.len()];
-        product::transpose(x, rows, self.dx(), &mut input, Pieces::InTurn);
-        for number in 0..self.layers.len() {
-            let mut output = vec![T::default(); self.layers[number].outputs() * rows];
-            self.forward(number, &input, rows, &mut output, Pieces::InTurn);
-            input = output;
-        }
-        product::transpose(&input, self.dy(), rows, mapped, Pieces::InTurn);
+    pub(crate) fn apply_block(&self, x: &[T], rows: usize, mapped: &mut [T], spare: &Spare<T>) {
+        let widest = self.layers.iter().map(Layer::outputs).chain([self.dx()]).max().unwrap_or(0);
+        spare.with(2 * widest * rows, |buffers| {
+            let (mut input, mut output) = buffers.split_at_mut(widest * rows);
+            transpose(x, rows, self.dx(), input, Pieces::InTurn);
+            for (number, layer) in self.layers.iter().enumerate() {
+                let sums = &mut output[..layer.outputs() * rows];
+                self.forward(number, &input[..layer.inputs() * rows], rows, sums, Pieces::InTurn);
+                std::mem::swap(&mut input, &mut output);
+            }
+            transpose(&input[..self.dy() * rows], self.dy(), rows, mapped, Pieces::InTurn);
+        });
     }
 }
 
@@ -227,12 +239,13 @@ impl Map<f32> {
             return Err(MapError::Dimensions { rows: rows.d(), map: self.dx() });
         }
         let mut mapped = vec![0.0; rows.n() * self.dy()];
-        pieces.over_rows(&mut mapped, self.dy(), |first, mapped| {
+        let spare = Spare::new();
+        pieces.over_rows(&mut mapped, (ROWS, self.dy()), |first, mapped| {
             let count = mapped.len() / self.dy();
             let mut scratch = Vec::new();
             let block = rows.block(first..first + count, &mut scratch);
             let x: Vec<f32> = (0..count).flat_map(|i| block.row(i)).copied().collect();
-            self.apply_block(&x, count, mapped);
+            self.apply_block(&x, count, mapped, &spare);
         });
         match mapped.iter().position(|value| !value.is_finite()) {
             Some(place) => Err(MapError::Overflow { row: place / self.dy() }),

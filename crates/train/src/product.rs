@@ -36,15 +36,15 @@ impl Pieces {
         }
     }
 
-    /// Calls `work` with the number of its first row and each piece of [`ROWS`] rows of `columns` values.
+    /// Calls `work` with each piece of `rows` rows of `columns` values, and the number of its first row.
     pub(crate) fn over_rows<T: Send>(
         self,
         result: &mut [T],
-        columns: usize,
+        (rows, columns): (usize, usize),
         work: impl Fn(usize, &mut [T]) + Send + Sync,
     ) {
-        let pieces = result.chunks_mut(ROWS * columns).enumerate().collect();
-        self.run(pieces, |(piece, rows)| work(piece * ROWS, rows));
+        let pieces = result.chunks_mut(rows * columns).enumerate().collect();
+        self.run(pieces, |(piece, part)| work(piece * rows, part));
     }
 }
 
@@ -88,14 +88,15 @@ impl<T: Real> Spare<T> {
     }
 
     /// Calls `work` with a buffer of `length` numbers, whatever they are.
-    pub(crate) fn with(&self, length: usize, work: impl FnOnce(&mut [T])) {
+    pub(crate) fn with<R>(&self, length: usize, work: impl FnOnce(&mut [T]) -> R) -> R {
         // A buffer is lost if `work` panics, and nothing else.
         let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut buffer = lock().pop().unwrap_or_default();
         if buffer.len() < length {
             buffer.resize(length, T::default());
         }
-        work(&mut buffer[..length]);
+        let result = work(&mut buffer[..length]);
         lock().push(buffer);
+        result
     }
 }

@@ -290,21 +290,45 @@ pub struct Curve<'a> {
     pub neighbouring: Neighbouring<'a>,
 }
 
+/// Rows with room for what they are mapped to.
+struct Mapped<'a> {
+    rows: &'a [u32],
+    x: Vec<f32>,
+    fx: Vec<f32>,
+}
+
 impl Curve<'_> {
     /// mNNO(X, f(X)) and mNNO(Y, f(X)) among the training rows and, if there are any, the test rows, on the current thread pool.
     ///
     /// # Errors
     /// The search's: under the cosine, a row that is mapped to zero has no neighbours.
     pub fn overlaps(&self, map: &Map) -> Result<([f64; 2], Option<[f64; 2]>), ExperimentError> {
-        let Pairs { x, dx, dy, .. } = *self.pairs;
-        let of = |space: &Neighbourhoods, rows: &[u32]| {
-            let mapped = map.apply(&gather(x, dx, rows), Pieces::Parallel);
-            let found = space.overlaps(&mapped, dy, &self.neighbouring);
-            found.map(|pair| pair.map(|overlap| overlap.value())).map_err(|error| error.renumbered(rows))
+        let [mut train, mut test] = self.mapped();
+        self.overlaps_in(map, &mut train, &mut test)
+    }
+
+    /// The training rows and the test rows.
+    fn mapped(&self) -> [Mapped<'_>; 2] {
+        [&self.split.train, &self.split.test].map(|rows| Mapped {
+            rows,
+            x: gather(self.pairs.x, self.pairs.dx, rows),
+            fx: vec![0.0; rows.len() * self.pairs.dy],
+        })
+    }
+
+    fn overlaps_in(
+        &self,
+        map: &Map,
+        train: &mut Mapped<'_>,
+        test: &mut Mapped<'_>,
+    ) -> Result<([f64; 2], Option<[f64; 2]>), ExperimentError> {
+        let of = |space: &Neighbourhoods, mapped: &mut Mapped<'_>| {
+            map.apply_into(&mapped.x, &mut mapped.fx, Pieces::Parallel);
+            let found = space.overlaps(&mapped.fx, self.pairs.dy, &self.neighbouring);
+            found.map(|pair| pair.map(|overlap| overlap.value())).map_err(|error| error.renumbered(mapped.rows))
         };
         let (of_train, of_test) = self.neighbourhoods;
-        let train = of(of_train, &self.split.train)?;
-        Ok((train, of_test.map(|space| of(space, &self.split.test)).transpose()?))
+        Ok((of(of_train, train)?, of_test.map(|space| of(space, test)).transpose()?))
     }
 
     /// Trains `map` and measures it after every epoch; `watch` sees each.
@@ -319,9 +343,10 @@ impl Curve<'_> {
     ) -> Result<Vec<CurvePoint>, ExperimentError> {
         let mut points = Vec::with_capacity(options.epochs);
         let mut failed = None;
+        let [mut train, mut test] = self.mapped();
         let fitted = fit(map, self.pairs, &self.split.train, &self.split.test, options, |epoch, map| {
             let Epoch { number, train_loss, test_loss } = *epoch;
-            match self.overlaps(map) {
+            match self.overlaps_in(map, &mut train, &mut test) {
                 Ok((train, test)) => {
                     let point = CurvePoint { epoch: number, train_loss, test_loss, train, test };
                     watch(&point);
