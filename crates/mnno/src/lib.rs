@@ -7,6 +7,7 @@
 //! - **Lists out**: [`Search`] finds the exact `k` nearest rows, in the canonical order of a [`Metric`].
 //! - **Approximate lists out**: [`hnsw::Index`] finds most of them, sooner.
 //! - **Numbers**: [`measures::mnno`] compares two sets of lists.
+//! - **Maps**: [`train::fit`] trains one from a space to another, [`train::Neighbourhoods`] tells whose neighbours it keeps.
 //!
 //! As a library nothing here prints, exits, installs a signal handler or starts a global thread pool. Turn the command
 //! line's dependencies off with `default-features = false`.
