@@ -4,6 +4,7 @@
 mod bench;
 mod train;
 mod values;
+mod words;
 
 use std::num::NonZeroUsize;
 use std::ops::Range;
@@ -21,6 +22,7 @@ pub(crate) use train::{
     ConstantRule, CrossModal, Directions, MapApply, MapCommand, MapFit, MapKind, PairArgs, TrainingArgs, Untrained,
 };
 use values::{format_names, parse_rows, parse_size, parse_threads};
+pub(crate) use words::{SimilarityRule, UnknownRule, WordArgs, Words};
 
 /// Do two sets of vectors describe the same neighbourhoods?
 ///
@@ -268,41 +270,6 @@ pub(crate) struct IndexSearch {
     pub(crate) json: bool,
 }
 
-#[derive(Debug, Args)]
-pub(crate) struct Words {
-    #[command(flatten)]
-    pub(crate) vectors: WordArgs,
-    /// Similarity of two words; both without it
-    #[arg(long, value_enum)]
-    pub(crate) similarity: Option<SimilarityRule>,
-    /// What becomes of a pair with a word that has no row
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) unknown: UnknownRule,
-    /// Zero vectors under cosine, which have no direction: refuse them, or drop their pairs
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) zero: ZeroRule,
-    /// Print one JSON object instead of text
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-/// Word vectors and ratings of pairs.
-#[derive(Debug, Args)]
-pub(crate) struct WordArgs {
-    /// Word vectors, in a file with row names or with --names: PATH[::NAME][::LAYER], a folder of parts, or @LIST (see mnno --help)
-    #[arg(value_name = "EMBEDDINGS")]
-    pub(crate) embeddings: String,
-    /// Ratings of word pairs, PATH[::COLUMN]: lines of word1 word2 rating, or word1#word2 rating, separated by tabs, commas or
-    /// blanks; COLUMN names the ratings where several columns hold numbers
-    #[arg(required = true, value_name = "RATINGS")]
-    pub(crate) ratings: Vec<String>,
-    /// Words of the rows, PATH[::COLUMN]: a line per row, or a table with a header, of its first column or of COLUMN
-    #[arg(long, value_name = "FILE")]
-    pub(crate) names: Option<String>,
-    #[command(flatten)]
-    pub(crate) input: Input,
-}
-
 /// How neighbours are found.
 #[derive(Debug, Args)]
 pub(crate) struct SearchArgs {
@@ -351,25 +318,6 @@ impl Input {
     pub(crate) fn without_format(&self) -> Self {
         Self { format: None, ..self.clone() }
     }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum SimilarityRule {
-    /// The cosine
-    Cosine,
-    /// 1 / (1 + Euclidean distance)
-    Euclidean,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum UnknownRule {
-    /// It is dropped
-    #[default]
-    Drop,
-    /// The word gets the mean of all rows
-    Mean,
-    /// Its similarity is 0
-    Zero,
 }
 
 /// What tells which rows of several files belong together.

@@ -2,6 +2,8 @@
 
 mod cross_modal;
 mod kept;
+mod outputs;
+mod results;
 mod tables;
 mod untrained;
 

@@ -1,134 +1,56 @@
 //! `mnno experiment cross-modal`: whose neighbours do mapped rows have? (Collell & Moens 2018, experiment 1)
 
-use std::io::Write;
 use std::path::PathBuf;
 
 use mnno::Metric;
-use mnno::measures::{self, SelfRule as Rule};
-use mnno::store::output::{AtomicFile, WriteError, csv_cause};
+use mnno::measures::SelfRule as Rule;
 use mnno::train::experiment::{self as library, Cell, Curve, CurvePoint, Measured, Plan, Scheme};
 use mnno::train::{
-    Choice, ExperimentError, Grid, Loss, Neighbourhoods, Neighbouring, Outcomes, Pairs, Pieces, Recipe, of_test_rows,
-    widths,
+    ExperimentError, Grid, Loss, Neighbourhoods, Neighbouring, Outcomes, Pairs, Pieces, Recipe, of_test_rows, widths,
 };
 use rayon::ThreadPool;
-use serde::Serialize;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::kept::{Kept, make_folder};
+use super::outputs::Outputs;
+use super::results::{Conventions, Report, cell_report, rows};
 use super::tables;
 use crate::program::args::{CrossModal, Directions, MapKind, SelfRule, TrainingArgs, spelled};
 use crate::program::budget::Budget;
-use crate::program::curve_picture::{self, LearningCurve};
 use crate::program::failure::Failure;
 use crate::program::paired::{self, Paired};
 use crate::program::progress::{Interruption, Progress};
-use crate::program::report::{self, InputReport, OutputReport};
+use crate::program::report::{self, InputReport};
 use crate::program::searcher;
 use crate::program::training::{name_of, ridge_memory, training_memory};
 
-const METRICS: [Metric; 2] = [Metric::Cosine, Metric::Euclidean];
-
-/// What is printed, and written as results.json but for the names of outputs.
-#[derive(Serialize)]
-pub(super) struct Report {
-    command: &'static str,
-    version: &'static str,
-    pub(super) conventions: Conventions,
-    pub(super) inputs: Vec<InputReport>,
-    pub(super) dropped_rows: usize,
-    pub(super) cells: Vec<CellReport>,
-    pub(super) rows: Vec<Row>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(super) outputs: Vec<OutputReport>,
-}
-
-#[derive(Serialize)]
-pub(super) struct Conventions {
-    #[serde(rename = "self")]
-    pub(super) self_rule: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) preset: Option<String>,
-    ties: &'static str,
-    /// What a map is tested on.
-    pub(super) tested: String,
-    /// By what the grid's point was chosen.
-    pub(super) chosen: String,
-    pub(super) k: Vec<usize>,
-    pub(super) activation: &'static str,
-    pub(super) optimizer: &'static str,
-    init: String,
-    bias: f64,
-    pub(super) batch: usize,
-    pub(super) epochs: usize,
-    pub(super) seed: u64,
-    /// Pairs of overlaps that p is adjusted for.
-    pub(super) comparisons: usize,
-}
-
-/// A map in a direction: how it was found, and how well it fits.
-#[derive(Serialize)]
-pub(super) struct CellReport {
-    pub(super) direction: &'static str,
-    pub(super) map: String,
-    pub(super) loss: &'static str,
-    /// One for all splits, or one for each.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(super) choices: Vec<Choice>,
-    /// Of each split.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(super) lambdas: Vec<f64>,
-    pub(super) mse: f64,
-    pub(super) r2: Option<f64>,
-}
-
-/// The overlaps of a map under a metric, for one k.
-#[derive(Serialize)]
-pub(super) struct Row {
-    pub(super) direction: &'static str,
-    pub(super) map: String,
-    pub(super) loss: &'static str,
-    pub(super) metric: &'static str,
-    #[serde(rename = "self")]
-    self_rule: String,
-    pub(super) k: usize,
-    pub(super) x_fx: f64,
-    pub(super) y_fx: f64,
-    pub(super) x_y: f64,
-    pub(super) chance: f64,
-    /// Rank-sum, after Bonferroni; none where every row is tied.
-    pub(super) p: Option<f64>,
-    /// Signed-rank, paired by row, after Bonferroni.
-    p_signed_rank: Option<f64>,
-    mse: f64,
-    r2: Option<f64>,
-}
+pub(super) const METRICS: [Metric; 2] = [Metric::Cosine, Metric::Euclidean];
 
 /// A map to train in a direction.
-struct Task {
-    swapped: bool,
-    kind: MapKind,
-    loss: Loss,
+pub(super) struct Task {
+    pub(super) swapped: bool,
+    pub(super) kind: MapKind,
+    pub(super) loss: Loss,
 }
 
 impl Task {
-    fn direction(&self) -> &'static str {
+    pub(super) fn direction(&self) -> &'static str {
         if self.swapped { "y->x" } else { "x->y" }
     }
 
-    fn file_name(&self) -> String {
+    pub(super) fn file_name(&self) -> String {
         let direction = if self.swapped { "y-to-x" } else { "x-to-y" };
         format!("{direction}.{}.{}", self.kind.name(), self.loss.name())
     }
 }
 
 /// What all tasks share.
-struct Setting<'a> {
+pub(super) struct Setting<'a> {
     args: &'a CrossModal,
-    paired: &'a Paired,
-    plan: Plan,
+    pub(super) paired: &'a Paired,
+    pub(super) plan: Plan,
     grid: Grid,
-    neighbouring: Neighbouring<'a>,
+    pub(super) neighbouring: Neighbouring<'a>,
     threads: &'a ThreadPool,
     interruption: &'a Interruption,
     budget: &'a Budget,
@@ -185,7 +107,7 @@ pub(super) fn run(args: &CrossModal, interruption: &Interruption) -> Result<(), 
 
     let mut cells = Vec::new();
     let mut measured = Vec::new();
-    let mut outputs = Outputs { args, files: Vec::new() };
+    let mut outputs = Outputs::new(args);
     for task in tasks(args) {
         let neighbourhoods = if task.swapped { &swapped } else { &found };
         let (cell, of_cell) = setting.run(&task, neighbourhoods, &ks)?;
@@ -213,7 +135,7 @@ pub(super) fn run(args: &CrossModal, interruption: &Interruption) -> Result<(), 
     if args.json { report::print_json(&report) } else { report::print(&tables::text(&report)) }
 }
 
-fn self_rule(args: &CrossModal) -> SelfRule {
+pub(super) fn self_rule(args: &CrossModal) -> SelfRule {
     if args.preset.is_some() { SelfRule::Include } else { args.self_rule }
 }
 
@@ -370,7 +292,7 @@ impl Setting<'_> {
     }
 
     /// 10, as in the paper, or the smallest.
-    fn curve_k(&self) -> usize {
+    pub(super) fn curve_k(&self) -> usize {
         if self.args.k.contains(&10) { 10 } else { self.args.k.iter().copied().min().unwrap_or(1) }
     }
 
@@ -407,136 +329,5 @@ impl Setting<'_> {
             seed,
             comparisons,
         }
-    }
-}
-
-fn cell_report(task: &Task, cell: &Cell) -> CellReport {
-    let runs = cell.runs.len() as f64;
-    let mut choices: Vec<Choice> = cell.runs.iter().filter_map(|run| run.choice).collect();
-    choices.dedup();
-    let r2: Option<Vec<f64>> = cell.runs.iter().map(|run| run.r2).collect();
-    CellReport {
-        direction: task.direction(),
-        map: task.kind.name(),
-        loss: task.loss.name(),
-        choices,
-        lambdas: cell.runs.iter().filter_map(|run| run.lambda).collect(),
-        mse: cell.runs.iter().map(|run| run.mse).sum::<f64>() / runs,
-        r2: r2.map(|all| all.iter().sum::<f64>() / runs),
-    }
-}
-
-/// The rows of all tasks, with p adjusted for their number.
-fn rows(cells: &[CellReport], measured: &[(Task, Vec<Measured>)], self_rule: &str) -> Vec<Row> {
-    let comparisons = measured.iter().map(|(_, of_cell)| of_cell.len()).sum::<usize>() as f64;
-    let adjusted = |p: f64| (p * comparisons).min(1.0);
-    let mut rows = Vec::new();
-    for (cell, (_, of_cell)) in cells.iter().zip(measured) {
-        for of in of_cell {
-            rows.push(Row {
-                direction: cell.direction,
-                map: cell.map.clone(),
-                loss: cell.loss,
-                metric: of.metric.name(),
-                self_rule: self_rule.to_owned(),
-                k: of.k,
-                x_fx: of.x_fx,
-                y_fx: of.y_fx,
-                x_y: of.x_y,
-                chance: of.chance,
-                p: measures::rank_sum(&of.rows_x_fx, &of.rows_y_fx).ok().map(|test| adjusted(test.p)),
-                p_signed_rank: measures::signed_rank(&of.rows_x_fx, &of.rows_y_fx).ok().map(|test| adjusted(test.p)),
-                mse: cell.mse,
-                r2: cell.r2,
-            });
-        }
-    }
-    rows
-}
-
-/// Files that are written, but not yet in place.
-struct Outputs<'a> {
-    args: &'a CrossModal,
-    files: Vec<(AtomicFile, &'static str, Vec<usize>, &'static str)>,
-}
-
-impl Outputs<'_> {
-    fn path(&self, name: &str) -> PathBuf {
-        self.args.output.join(name)
-    }
-
-    fn add(&mut self, name: &str, what: &'static str, bytes: &[u8], dtype: &'static str) -> Result<(), Failure> {
-        let path = self.path(name);
-        let mut file = AtomicFile::create(&path)?;
-        file.write_all(bytes).map_err(|e| WriteError::io(&path, e))?;
-        file.sync()?;
-        self.files.push((file, what, Vec::new(), dtype));
-        Ok(())
-    }
-
-    fn csv<T: Serialize>(&mut self, name: &str, what: &'static str, rows: &[T]) -> Result<(), Failure> {
-        let mut csv = csv::Writer::from_writer(Vec::new());
-        let written = rows.iter().try_for_each(|row| csv.serialize(row));
-        let bytes = written.and_then(|()| csv.into_inner().map_err(|e| e.into_error().into()));
-        let path = self.path(name);
-        self.add(name, what, &bytes.map_err(|e| WriteError::io(&path, csv_cause(e)))?, "csv")
-    }
-
-    fn curve(
-        &mut self,
-        setting: &Setting<'_>,
-        task: &Task,
-        points: &[CurvePoint],
-        chosen: usize,
-        measured: &[Measured],
-    ) -> Result<(), Failure> {
-        make_folder(&self.path("curves"))?;
-        let name = format!("curves/{}", task.file_name());
-        self.csv(
-            &format!("{name}.csv"),
-            "learning curve",
-            &points.iter().map(tables::CurveLine::from).collect::<Vec<_>>(),
-        )?;
-        let k = setting.curve_k();
-        let split = &setting.plan.splits[0];
-        let names =
-            setting.paired.names(task.swapped).map(|name| report::shown(name.rsplit('/').next().unwrap_or(name)));
-        let title = format!("{} to {}: {}, {}", names[0], names[1], task.kind.name(), task.loss.name());
-        let subtitle = format!(
-            "{}, K = {k}, self {}d; first of {} splits: {} rows to train on, {} to test on",
-            METRICS[0],
-            spelled(&self_rule(self.args)),
-            setting.plan.splits.len(),
-            split.train.len(),
-            split.test.len()
-        );
-        let of_k = measured.iter().find(|of| of.metric == METRICS[0] && of.k == k);
-        let chance = measures::chance(split.test.len(), k, setting.neighbouring.rule);
-        let (title, subtitle) = (&title[..], &subtitle[..]);
-        let picture =
-            LearningCurve { title, subtitle, points, chosen: Some(chosen), x_y: of_k.map(|of| of.x_y), chance };
-        for extension in ["svg", "png"] {
-            let file = curve_picture::draw(&picture, &self.path(&format!("{name}.{extension}")))?;
-            self.files.push((file, "learning curve", Vec::new(), extension));
-        }
-        Ok(())
-    }
-
-    fn results(&mut self, report: &Report) -> Result<(), Failure> {
-        let path = self.path("results.json");
-        let json = serde_json::to_string_pretty(report).map_err(|e| WriteError::io(&path, e.into()))?;
-        self.add("results.json", "results", (json + "\n").as_bytes(), "json")?;
-        self.csv("results.csv", "results", &report.rows)?;
-        self.add("table.md", "table", tables::markdown(report).as_bytes(), "markdown")?;
-        self.add("table.tex", "table", tables::latex(report).as_bytes(), "latex")
-    }
-
-    fn publish(self) -> Result<Vec<OutputReport>, Failure> {
-        let mut reports = Vec::new();
-        for (file, what, shape, dtype) in self.files {
-            reports.push(OutputReport::new(file.path(), what, shape, dtype));
-            file.publish()?;
-        }
-        Ok(reports)
     }
 }

@@ -3,7 +3,7 @@
 use mnno::train::experiment::CurvePoint;
 use serde::Serialize;
 
-use super::cross_modal::{CellReport, Report, Row};
+use super::results::{CellReport, Report, Row};
 use crate::program::report::{self, counted};
 
 /// What a star stands for.

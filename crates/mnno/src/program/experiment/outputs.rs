@@ -1,0 +1,109 @@
+//! The files of the cross-modal experiment: written beside their places, and put there at the end.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use mnno::measures;
+use mnno::store::output::{AtomicFile, WriteError, csv_cause};
+use mnno::train::experiment::{CurvePoint, Measured};
+use serde::Serialize;
+
+use super::cross_modal::{METRICS, Setting, Task, self_rule};
+use super::kept::make_folder;
+use super::results::Report;
+use super::tables;
+use crate::program::args::{CrossModal, spelled};
+use crate::program::curve_picture::{self, LearningCurve};
+use crate::program::failure::Failure;
+use crate::program::report::{self, OutputReport};
+
+/// Files that are written, but not yet in place.
+pub(super) struct Outputs<'a> {
+    args: &'a CrossModal,
+    files: Vec<(AtomicFile, &'static str, Vec<usize>, &'static str)>,
+}
+
+impl<'a> Outputs<'a> {
+    pub(super) fn new(args: &'a CrossModal) -> Self {
+        Self { args, files: Vec::new() }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.args.output.join(name)
+    }
+
+    fn add(&mut self, name: &str, what: &'static str, bytes: &[u8], dtype: &'static str) -> Result<(), Failure> {
+        let path = self.path(name);
+        let mut file = AtomicFile::create(&path)?;
+        file.write_all(bytes).map_err(|e| WriteError::io(&path, e))?;
+        file.sync()?;
+        self.files.push((file, what, Vec::new(), dtype));
+        Ok(())
+    }
+
+    fn csv<T: Serialize>(&mut self, name: &str, what: &'static str, rows: &[T]) -> Result<(), Failure> {
+        let mut csv = csv::Writer::from_writer(Vec::new());
+        let written = rows.iter().try_for_each(|row| csv.serialize(row));
+        let bytes = written.and_then(|()| csv.into_inner().map_err(|e| e.into_error().into()));
+        let path = self.path(name);
+        self.add(name, what, &bytes.map_err(|e| WriteError::io(&path, csv_cause(e)))?, "csv")
+    }
+
+    pub(super) fn curve(
+        &mut self,
+        setting: &Setting<'_>,
+        task: &Task,
+        points: &[CurvePoint],
+        chosen: usize,
+        measured: &[Measured],
+    ) -> Result<(), Failure> {
+        make_folder(&self.path("curves"))?;
+        let name = format!("curves/{}", task.file_name());
+        self.csv(
+            &format!("{name}.csv"),
+            "learning curve",
+            &points.iter().map(tables::CurveLine::from).collect::<Vec<_>>(),
+        )?;
+        let k = setting.curve_k();
+        let split = &setting.plan.splits[0];
+        let names =
+            setting.paired.names(task.swapped).map(|name| report::shown(name.rsplit('/').next().unwrap_or(name)));
+        let title = format!("{} to {}: {}, {}", names[0], names[1], task.kind.name(), task.loss.name());
+        let subtitle = format!(
+            "{}, K = {k}, self {}d; first of {} splits: {} rows to train on, {} to test on",
+            METRICS[0],
+            spelled(&self_rule(self.args)),
+            setting.plan.splits.len(),
+            split.train.len(),
+            split.test.len()
+        );
+        let of_k = measured.iter().find(|of| of.metric == METRICS[0] && of.k == k);
+        let chance = measures::chance(split.test.len(), k, setting.neighbouring.rule);
+        let (title, subtitle) = (&title[..], &subtitle[..]);
+        let picture =
+            LearningCurve { title, subtitle, points, chosen: Some(chosen), x_y: of_k.map(|of| of.x_y), chance };
+        for extension in ["svg", "png"] {
+            let file = curve_picture::draw(&picture, &self.path(&format!("{name}.{extension}")))?;
+            self.files.push((file, "learning curve", Vec::new(), extension));
+        }
+        Ok(())
+    }
+
+    pub(super) fn results(&mut self, report: &Report) -> Result<(), Failure> {
+        let path = self.path("results.json");
+        let json = serde_json::to_string_pretty(report).map_err(|e| WriteError::io(&path, e.into()))?;
+        self.add("results.json", "results", (json + "\n").as_bytes(), "json")?;
+        self.csv("results.csv", "results", &report.rows)?;
+        self.add("table.md", "table", tables::markdown(report).as_bytes(), "markdown")?;
+        self.add("table.tex", "table", tables::latex(report).as_bytes(), "latex")
+    }
+
+    pub(super) fn publish(self) -> Result<Vec<OutputReport>, Failure> {
+        let mut reports = Vec::new();
+        for (file, what, shape, dtype) in self.files {
+            reports.push(OutputReport::new(file.path(), what, shape, dtype));
+            file.publish()?;
+        }
+        Ok(reports)
+    }
+}

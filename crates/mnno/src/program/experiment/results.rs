@@ -1,0 +1,128 @@
+//! The results of the cross-modal experiment, as all its files have them.
+
+use mnno::measures;
+use mnno::train::Choice;
+use mnno::train::experiment::{Cell, Measured};
+use serde::Serialize;
+
+use super::cross_modal::Task;
+use crate::program::report::{InputReport, OutputReport};
+
+/// What is printed, and written as results.json but for the names of outputs.
+#[derive(Serialize)]
+pub(super) struct Report {
+    pub(super) command: &'static str,
+    pub(super) version: &'static str,
+    pub(super) conventions: Conventions,
+    pub(super) inputs: Vec<InputReport>,
+    pub(super) dropped_rows: usize,
+    pub(super) cells: Vec<CellReport>,
+    pub(super) rows: Vec<Row>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) outputs: Vec<OutputReport>,
+}
+
+#[derive(Serialize)]
+pub(super) struct Conventions {
+    #[serde(rename = "self")]
+    pub(super) self_rule: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) preset: Option<String>,
+    pub(super) ties: &'static str,
+    /// What a map is tested on.
+    pub(super) tested: String,
+    /// By what the grid's point was chosen.
+    pub(super) chosen: String,
+    pub(super) k: Vec<usize>,
+    pub(super) activation: &'static str,
+    pub(super) optimizer: &'static str,
+    pub(super) init: String,
+    pub(super) bias: f64,
+    pub(super) batch: usize,
+    pub(super) epochs: usize,
+    pub(super) seed: u64,
+    /// Pairs of overlaps that p is adjusted for.
+    pub(super) comparisons: usize,
+}
+
+/// A map in a direction: how it was found, and how well it fits.
+#[derive(Serialize)]
+pub(super) struct CellReport {
+    pub(super) direction: &'static str,
+    pub(super) map: String,
+    pub(super) loss: &'static str,
+    /// One for all splits, or one for each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) choices: Vec<Choice>,
+    /// Of each split.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) lambdas: Vec<f64>,
+    pub(super) mse: f64,
+    pub(super) r2: Option<f64>,
+}
+
+/// The overlaps of a map under a metric, for one k.
+#[derive(Serialize)]
+pub(super) struct Row {
+    pub(super) direction: &'static str,
+    pub(super) map: String,
+    pub(super) loss: &'static str,
+    pub(super) metric: &'static str,
+    #[serde(rename = "self")]
+    self_rule: String,
+    pub(super) k: usize,
+    pub(super) x_fx: f64,
+    pub(super) y_fx: f64,
+    pub(super) x_y: f64,
+    pub(super) chance: f64,
+    /// Rank-sum, after Bonferroni; none where every row is tied.
+    pub(super) p: Option<f64>,
+    /// Signed-rank, paired by row, after Bonferroni.
+    p_signed_rank: Option<f64>,
+    mse: f64,
+    r2: Option<f64>,
+}
+
+pub(super) fn cell_report(task: &Task, cell: &Cell) -> CellReport {
+    let runs = cell.runs.len() as f64;
+    let mut choices: Vec<Choice> = cell.runs.iter().filter_map(|run| run.choice).collect();
+    choices.dedup();
+    let r2: Option<Vec<f64>> = cell.runs.iter().map(|run| run.r2).collect();
+    CellReport {
+        direction: task.direction(),
+        map: task.kind.name(),
+        loss: task.loss.name(),
+        choices,
+        lambdas: cell.runs.iter().filter_map(|run| run.lambda).collect(),
+        mse: cell.runs.iter().map(|run| run.mse).sum::<f64>() / runs,
+        r2: r2.map(|all| all.iter().sum::<f64>() / runs),
+    }
+}
+
+/// The rows of all tasks, with p adjusted for their number.
+pub(super) fn rows(cells: &[CellReport], measured: &[(Task, Vec<Measured>)], self_rule: &str) -> Vec<Row> {
+    let comparisons = measured.iter().map(|(_, of_cell)| of_cell.len()).sum::<usize>() as f64;
+    let adjusted = |p: f64| (p * comparisons).min(1.0);
+    let mut rows = Vec::new();
+    for (cell, (_, of_cell)) in cells.iter().zip(measured) {
+        for of in of_cell {
+            rows.push(Row {
+                direction: cell.direction,
+                map: cell.map.clone(),
+                loss: cell.loss,
+                metric: of.metric.name(),
+                self_rule: self_rule.to_owned(),
+                k: of.k,
+                x_fx: of.x_fx,
+                y_fx: of.y_fx,
+                x_y: of.x_y,
+                chance: of.chance,
+                p: measures::rank_sum(&of.rows_x_fx, &of.rows_y_fx).ok().map(|test| adjusted(test.p)),
+                p_signed_rank: measures::signed_rank(&of.rows_x_fx, &of.rows_y_fx).ok().map(|test| adjusted(test.p)),
+                mse: cell.mse,
+                r2: cell.r2,
+            });
+        }
+    }
+    rows
+}
