@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use mnno::Metric;
 use mnno::measures::SelfRule as Rule;
 use mnno::train::experiment::{self as library, Cell, Curve, CurvePoint, Measured, Plan, Scheme};
 use mnno::train::{
     ExperimentError, Grid, Loss, Neighbourhoods, Neighbouring, Outcomes, Pairs, Pieces, Recipe, of_test_rows, widths,
 };
+use mnno::{Metric, Neighbours};
 use rayon::ThreadPool;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -218,9 +218,11 @@ fn take_memory(
         budget.take(largest * threads.current_num_threads() as u64, "ridge regression")?;
     }
     let tested: u64 = plan.splits.iter().map(|split| split.test.len() as u64).sum();
-    let places = args.k.iter().copied().max().unwrap_or(0) as u64;
-    let of_row = 4 * pairs.dx.max(pairs.dy) as u64 + 6 * (12 * places + 8) + 16 * args.k.len() as u64;
-    budget.take(tested * of_row, "holding the mapped test rows and their neighbours")
+    let places = args.k.iter().copied().max().unwrap_or(0);
+    let of_row = 4 * pairs.dx.max(pairs.dy) as u64 + 6 * (12 * places as u64 + 8) + 16 * args.k.len() as u64;
+    budget.take(tested * of_row, "holding the mapped test rows and their neighbours")?;
+    let curve = 4 * (pairs.n() * (pairs.dx + pairs.dy)) as u64 + 3 * Neighbours::memory(pairs.n(), places);
+    budget.take(curve, "measuring learning curves")
 }
 
 impl Setting<'_> {
