@@ -97,8 +97,10 @@ impl LearningCurve<'_> {
     }
 
     fn overlaps(&self) -> Panel {
-        let mut lines = vec![Line::level("chance", self.chance, self.last(), GREY)];
-        lines.extend(self.x_y.map(|x_y| Line::level("mNNO(X, Y), test", x_y, self.last(), DARK)));
+        let tested = self.points.iter().any(|point| point.test.is_some());
+        let [chance, shared] = if tested { ["chance, test", "mNNO(X, Y), test"] } else { ["chance", "mNNO(X, Y)"] };
+        let mut lines = vec![Line::level(chance, self.chance, self.last(), GREY)];
+        lines.extend(self.x_y.map(|x_y| Line::level(shared, x_y, self.last(), DARK)));
         let of = [("mNNO(X, f(X))", COLOURS[0]), ("mNNO(Y, f(X))", COLOURS[1])];
         for (i, (name, colour)) in of.into_iter().enumerate() {
             lines.push(Line::of_train(name, self.line(|point| Some(point.train[i])), colour, overlap));
@@ -325,7 +327,7 @@ mod tests {
             "mNNO(Y, f(X)), test: 0.100",
             "mNNO(Y, f(X)), training: 0.394",
             "mNNO(X, Y), test: 0.140",
-            "chance: 0.026",
+            "chance, test: 0.026",
             "loss, test: 0.388",
             "loss, training: 0.15",
             "epoch 23 was chosen",

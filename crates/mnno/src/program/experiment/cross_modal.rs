@@ -17,7 +17,7 @@ use super::results::{Conventions, Report, cell_report, rows};
 use super::tables;
 use crate::program::args::{CrossModal, Directions, MapKind, SelfRule, TrainingArgs, spelled};
 use crate::program::budget::Budget;
-use crate::program::failure::Failure;
+use crate::program::failure::{Failure, code};
 use crate::program::paired::{self, Paired};
 use crate::program::progress::{Interruption, Progress};
 use crate::program::report::{self, InputReport};
@@ -59,6 +59,17 @@ pub(super) struct Setting<'a> {
 }
 
 pub(super) fn run(args: &CrossModal, interruption: &Interruption) -> Result<(), Failure> {
+    experiment(args, interruption).map_err(|failure| {
+        if failure.code != code::INTERRUPTED {
+            return failure;
+        }
+        let grid = args.output.join("grid");
+        Failure::new(failure.code, format!("interrupted; finished trainings are kept in {}", grid.display()))
+            .hint("the same command goes on from there")
+    })
+}
+
+fn experiment(args: &CrossModal, interruption: &Interruption) -> Result<(), Failure> {
     let threads = searcher::start_threads(args.training.threads)?;
     let mut budget = Budget::new(args.input.memory);
     let paired = paired::open(&args.pairs, &args.input, &mut budget, &threads, interruption)?;

@@ -70,10 +70,11 @@ impl<'a> Outputs<'a> {
             setting.paired.names(task.swapped).map(|name| report::shown(name.rsplit('/').next().unwrap_or(name)));
         let title = format!("{} to {}: {}, {}", names[0], names[1], task.kind.name(), task.loss.name());
         let subtitle = format!(
-            "{}, K = {k}, self {}d; first of {} splits: {} rows to train on, {} to test on",
+            "{}, K = {k}, self {}d; first of {} {}: {} rows to train on, {} to test on",
             METRICS[0],
             spelled(&self_rule(self.args)),
             setting.plan.splits.len(),
+            if setting.paired.train < setting.paired.n() { "seeds" } else { "folds" },
             split.train.len(),
             split.test.len()
         );

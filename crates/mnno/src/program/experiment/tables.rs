@@ -9,6 +9,10 @@ use crate::program::report::{self, counted};
 /// What a star stands for.
 const SIGNIFICANT: f64 = 0.001;
 
+/// What the overlaps are of.
+const MEANING: &str = "X,f(X): share of its K nearest neighbours that a mapped row has in common with what was mapped; Y,f(X): with its \
+                       target; X,Y: that the two have without a map. X is what is mapped: in rows y->x that is the file Y.";
+
 /// A line of the CSV file of a learning curve.
 #[derive(Serialize)]
 pub(super) struct CurveLine {
@@ -127,8 +131,7 @@ pub(super) fn text(report: &Report) -> String {
     }
     text += &choices(report);
     text += &format!(
-        "\nX,f(X): share of its K nearest neighbours that a mapped row has in common with what was mapped; Y,f(X): with its target; X,Y: \
-         that the two have without a map.\n{}\nMSE: mean of 1/2 |f(x) - y|^2 over test rows; R2 over all dimensions together.\n",
+        "\n{MEANING}\n{}\nMSE: mean of 1/2 |f(x) - y|^2 over test rows; R2 over all dimensions together.\n",
         report.stars()
     );
     if report.dropped_rows > 0 {
@@ -193,7 +196,7 @@ pub(super) fn markdown(report: &Report) -> String {
             text += &format!(" {mse} | {r2} |\n");
         }
     }
-    text + &format!("\n{}\n", report.stars().replace('*', "\\*"))
+    text + &format!("\n{MEANING}\n\n{}\n", report.stars().replace('*', "\\*"))
 }
 
 pub(super) fn latex(report: &Report) -> String {
@@ -223,7 +226,7 @@ pub(super) fn latex(report: &Report) -> String {
         }
         text += "\\end{tabular}\n\n";
     }
-    text += &format!("% {}\n", report.stars());
+    text += &format!("% {MEANING}\n% {}\n", report.stars());
     text
 }
 

@@ -234,6 +234,9 @@ fn finish(
         activation: map.activation(),
         x: trained(&inputs[0]),
         y: trained(&inputs[1]),
+        rows: args.input.rows.as_ref().map(|rows| [rows.start, rows.end]),
+        test_share: args.test_share,
+        train_rows: split.train.len(),
         training,
     };
     let prepared = prepare_tensors(&model::content(map, &description)?, "map", &args.output)?;
@@ -330,8 +333,12 @@ fn text(report: &Report, subtitle: &str) -> String {
     if let Some(NeighboursReport { x_y, chance, .. }) = &report.neighbours {
         text += &format!(
             "X,f(X): share of neighbours that mapped rows keep from X; Y,f(X): that they have in common with their targets.\n\
-             X and Y share {x_y:.6} without a map, and {chance:.6} by chance.\n"
+             X and Y share {x_y:.6} without a map, and {chance:.6} by chance, among the {} rows.\n",
+            if report.test_rows > 0 { "test" } else { "training" }
         );
+        if report.test_rows > 0 {
+            text += "Overlaps grow as rows get fewer: those of training and test rows are not to be compared with each other.\n";
+        }
     }
     if report.dropped_rows > 0 {
         text += &format!("{} dropped from both files: zero in one of them.\n", counted(report.dropped_rows, "row"));

@@ -21,6 +21,12 @@ pub(super) struct Description {
     pub(super) activation: Activation,
     pub(super) x: Trained,
     pub(super) y: Trained,
+    /// The rows of the files that were used, if not all.
+    pub(super) rows: Option<[usize; 2]>,
+    /// The share of them that was set aside, drawn with the seed.
+    pub(super) test_share: Option<f64>,
+    /// Rows trained on.
+    pub(super) train_rows: usize,
     /// How it was found.
     pub(super) training: Training,
 }
