@@ -134,6 +134,7 @@ fn what_cannot_be_trained_on_is_told() {
     let constant: Vec<f32> = noise(240, 3).chunks(2).flat_map(|row| [row[0], 0.5]).collect();
     folder.npy("constant.npy", 2, &constant);
     folder.write("labels.txt", "a\nb\n");
+    folder.write("one.txt", "a b\nc a\n".repeat(60));
     folder.write("nan.npy", npy("<f4", "(1, 2)", &[0, 0, 0xc0, 0x7f, 0, 0, 0, 0]));
     for (arguments, code, message) in [
         (
@@ -172,6 +173,13 @@ fn what_cannot_be_trained_on_is_told() {
             2,
             "error: --patience watches the test loss, and there are no rows to test on\n\
              hint: set some aside with --test-share 0.2, or give --test-x and --test-y",
+        ),
+        ("x.npy y.npy -o m --curve m", 2, "error: m: two outputs would be this file"),
+        (
+            "x.npy y.npy --labels one.txt --loss max-margin -o m",
+            65,
+            "error: one.txt: one label stands in each of 120 rows\n\
+             hint: negatives of the margin losses are rows that share no label: give labels that differ, or none",
         ),
         ("x.npy y.npy --margin 2 -o m", 2, "error: --margin: the loss mse has none"),
         (

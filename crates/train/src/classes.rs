@@ -31,6 +31,12 @@ impl Classes {
         self.of_rows.len()
     }
 
+    /// Whether one class is that of every row, so that no row has a negative.
+    pub fn is_one(&self) -> bool {
+        let Some((first, others)) = self.of_rows.split_first() else { return false };
+        first.iter().any(|class| others.iter().all(|row| row.binary_search(class).is_ok()))
+    }
+
     /// Whether rows `i` and `j` share no class.
     pub(crate) fn differ(&self, i: u32, j: u32) -> bool {
         let (mut a, mut b) = (&self.of_rows[i as usize][..], &self.of_rows[j as usize][..]);
@@ -54,6 +60,8 @@ mod tests {
         let labels = [vec!["sky", "sea"], vec!["road"], vec!["road", "sky"], vec!["sea", "sea"]];
         let classes = Classes::new(&labels.map(|row| row.into_iter().map(str::to_owned).collect()));
         assert!(classes.differ(0, 1) && classes.differ(1, 3) && classes.differ(2, 3));
+        assert!(!classes.is_one());
+        assert!(Classes::new(&[["a", "b"], ["c", "a"]].map(|row| row.map(str::to_owned).to_vec())).is_one());
         assert!(!classes.differ(0, 2) && !classes.differ(1, 2) && !classes.differ(0, 3) && !classes.differ(0, 0));
     }
 }

@@ -9,23 +9,19 @@ use serde::{Deserialize, Serialize};
 use crate::{Activation, Epoch, FitOptions, Init, Loss, Map, MapError, Optimizer, Pairs, Pieces, Split, fit, widths};
 
 /// What is not chosen: the shape of a map, but for its units, and how it is trained.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Recipe {
     /// Hidden layers; 0 for a linear map.
     pub hidden: usize,
     /// Of the hidden units.
-    #[serde(skip)]
     pub activation: Activation,
     /// Of the weights.
-    #[serde(skip)]
     pub init: Init,
     /// What every bias starts at.
     pub bias: f64,
     /// What is made small; its margin is the point's.
-    #[serde(skip)]
     pub loss: Loss,
     /// How weights follow the gradient.
-    #[serde(skip)]
     pub optimizer: Optimizer,
     /// Most epochs.
     pub epochs: usize,

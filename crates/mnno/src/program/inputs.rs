@@ -72,8 +72,19 @@ pub(crate) fn one_matrix(
     interruption: &Interruption,
 ) -> Result<Checked, Failure> {
     let options = OpenOptions { rows, ..open_options(input, None) };
+    one_with(argument, &options, budget, threads, interruption)
+}
+
+/// As [`one_matrix`], with the store's options.
+pub(crate) fn one_with(
+    argument: &String,
+    options: &OpenOptions,
+    budget: &mut Budget,
+    threads: &ThreadPool,
+    interruption: &Interruption,
+) -> Result<Checked, Failure> {
     let files = std::slice::from_ref(argument);
-    let mut found = open_checked(files, &options, budget, Some(threads), interruption)?;
+    let mut found = open_checked(files, options, budget, Some(threads), interruption)?;
     match found.pop() {
         Some(one) if found.is_empty() => Ok(one),
         _ => Err(Failure::usage(format!("{argument}: one matrix is needed, but these are several"))

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use mnno::store::{OpenOptions, plain};
+use mnno::store::plain;
 use mnno::train::{Classes, ExperimentError, MapError, Pairs, Space};
 use mnno::{Metric, SearchError};
 use rayon::ThreadPool;
@@ -59,8 +59,8 @@ pub(crate) fn open(
     let tests = args.test_x.iter().zip(&args.test_y).map(|(x, y)| (x, y, &args.test_labels));
     for (x, y, of_labels) in [(&args.x, &args.y, &args.labels)].into_iter().chain(tests) {
         let mut open = |file: &String, labels: Option<&PathBuf>| {
-            let options = OpenOptions { ..inputs::open_options(input, labels) };
-            one(file, &options, budget, threads, interruption)
+            let options = inputs::open_options(input, labels);
+            inputs::one_with(file, &options, budget, threads, interruption)
         };
         let files = [open(x, of_labels.as_ref())?, open(y, None)?];
         add(&mut paired, files, args, budget, &mut labels)?;
@@ -76,7 +76,14 @@ pub(crate) fn open(
         let count: usize = labels.iter().map(Vec::len).sum();
         let needed = labels.len() as u64 * BYTES_PER_ROW_OF_LABELS + count as u64 * BYTES_PER_LABEL;
         budget.take(needed, "telling labels apart")?;
-        paired.classes = Some(Classes::new(&labels));
+        let classes = Classes::new(&labels);
+        if let Some(path) = args.labels.as_ref().filter(|_| classes.is_one()) {
+            let rows = counted(labels.len(), "row");
+            return Err(Failure::bad_data(format!("{}: one label stands in each of {rows}", path.display())).hint(
+                "negatives of the margin losses are rows that share no label: give labels that differ, or none",
+            ));
+        }
+        paired.classes = Some(classes);
     }
     if args.constant == ConstantRule::Error {
         for space in 0..2 {
@@ -84,22 +91,6 @@ pub(crate) fn open(
         }
     }
     Ok(paired)
-}
-
-fn one(
-    argument: &String,
-    options: &OpenOptions,
-    budget: &mut Budget,
-    threads: &ThreadPool,
-    interruption: &Interruption,
-) -> Result<Checked, Failure> {
-    let files = std::slice::from_ref(argument);
-    let mut found = inputs::open_checked(files, options, budget, Some(threads), interruption)?;
-    match found.pop() {
-        Some(one) if found.is_empty() => Ok(one),
-        _ => Err(Failure::usage(format!("{argument}: one matrix is needed, but these are several"))
-            .hint("name one layer in place of ::*")),
-    }
 }
 
 /// Pairs two files and appends their rows.

@@ -2,7 +2,6 @@
 
 use mnno_measures::Overlap;
 use rayon::prelude::*;
-use serde::Serialize;
 
 use crate::neighbourhoods::gather;
 use crate::{
@@ -263,7 +262,7 @@ fn add_rows(rows: &mut Vec<f64>, overlap: &Overlap, runs: Option<f64>) {
 }
 
 /// What an epoch came to, with overlaps.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CurvePoint {
     /// From 1.
     pub epoch: usize,

@@ -1,7 +1,7 @@
 //! `mnno map fit`: a map trained from paired files.
 
 use mnno::measures::SelfRule as Rule;
-use mnno::store::output::{AtomicFile, prepare_tensors};
+use mnno::store::output::{AtomicFile, prepare_tensors, same_file};
 use mnno::train::experiment::{Curve, CurvePoint};
 use mnno::train::{
     Epoch, ExperimentError, FitOptions, Loss, Map, MapError, Neighbourhoods, Neighbouring, Pairs, Pieces, Ridge, Split,
@@ -54,12 +54,15 @@ pub(super) fn run(args: &MapFit, interruption: &Interruption) -> Result<(), Fail
     let threads = searcher::start_threads(args.training.threads)?;
     let mut budget = Budget::new(args.input.memory);
     let paired = paired::open(&args.pairs, &args.input, &mut budget, &threads, interruption)?;
-    let mut outputs = Vec::new();
-    for path in [Some(&args.output), args.curve.as_ref()].into_iter().flatten().chain(&args.plot) {
+    let paths: Vec<_> = [Some(&args.output), args.curve.as_ref()].into_iter().flatten().chain(&args.plot).collect();
+    for (number, path) in paths.iter().enumerate() {
         paired.refuse_as_output(path, &args.pairs)?;
-        outputs.push(AtomicFile::create(path)?);
+        if paths[..number].iter().any(|before| before == path || same_file(before, path)) {
+            return Err(Failure::usage(format!("{}: two outputs would be this file", path.display())));
+        }
+        // Made and dropped: a place that takes no files is found at once.
+        AtomicFile::create(path)?;
     }
-    drop(outputs);
     args.plot.iter().try_for_each(|path| canvas::check_extension(path))?;
     let pairs = paired.pairs(false);
     let split = split(args, &paired)?;
