@@ -24,7 +24,7 @@ pub fn pearson(x: &[f64], y: &[f64]) -> Result<f64, Undefined> {
 pub fn spearman(x: &[f64], y: &[f64]) -> Result<f64, Undefined> {
     check_correlated(x, y)?;
     // The sums are exact, and the root of a square is: the same order gives 1.
-    let mean = (x.len() as f64 + 1.0) / 2.0;
+    let mean = f64::midpoint(1.0, x.len() as f64);
     let (mut xy, mut xx, mut yy) = (0.0, 0.0, 0.0);
     for (x, y) in average_ranks(x).into_iter().zip(average_ranks(y)) {
         let (x, y) = (x - mean, y - mean);
