@@ -26,11 +26,6 @@ impl Classes {
         Self { of_rows }
     }
 
-    /// Number of rows.
-    pub fn n(&self) -> usize {
-        self.of_rows.len()
-    }
-
     /// Whether one class is that of every row, so that no row has a negative.
     pub fn is_one(&self) -> bool {
         let Some((first, others)) = self.of_rows.split_first() else { return false };

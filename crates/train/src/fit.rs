@@ -147,7 +147,7 @@ pub fn mean_loss<T: Real>(map: &Map<T>, pairs: &Pairs<'_, T>, rows: &[u32], opti
     let spare = Spare::new();
     let batches = rows.chunks(ROWS).zip(&mut losses).enumerate().collect();
     options.pieces.run(batches, |(batch, (rows, loss))| {
-        let x: Vec<T> = rows.iter().flat_map(|&i| row(pairs.x, pairs.dx, i)).copied().collect();
+        let x = gather(pairs.x, pairs.dx, rows);
         spare.with(rows.len() * pairs.dy, |mapped| {
             map.apply_block(&x, rows.len(), mapped, &spare);
             let batch = batch_of(pairs, rows, mapped, options.seed, batch as u64);
@@ -170,6 +170,11 @@ pub(crate) fn batch_of<'a, T>(
 
 fn row<T>(values: &[T], d: usize, i: u32) -> &[T] {
     &values[i as usize * d..][..d]
+}
+
+/// Some rows of `[n, d]`.
+pub(crate) fn gather<T: Copy>(values: &[T], d: usize, rows: &[u32]) -> Vec<T> {
+    rows.iter().flat_map(|&i| row(values, d, i)).copied().collect()
 }
 
 /// The state of a training run, and its buffers. Activations are `[units, rows]`, so that pieces of every product are contiguous.
@@ -239,35 +244,38 @@ impl<'a, T: Real> Trainer<'a, T> {
         transpose(gradient, n, pairs.dy, &mut self.delta, pieces);
         self.step += 1;
         let rule = self.options.optimizer.rule(self.options.learning_rate, self.step);
-        let activation = map.activation();
         for number in (0..map.layers().len()).rev() {
-            let layer = &mut map.layers_mut()[number];
-            let (inputs, outputs) = (layer.inputs(), layer.outputs());
-            let input = &self.activations[number][..inputs * n];
-            let delta = &self.delta[..outputs * n];
             if number > 0 {
-                let weights = view(&layer.weights, outputs, inputs);
-                let mask = &self.masks[number - 1];
-                pieces.over_rows(&mut self.before[..inputs * n], (ROWS, n), |first, before| {
-                    let units = before.len() / n;
-                    let weights = weights.subcols(first, units).transpose();
-                    multiply(before, weights, view(delta, outputs, n));
-                    for (place, before) in (first * n..).zip(before) {
-                        let kept = mask.get(place).copied();
-                        *before = match kept {
-                            // The value before dropout scaled it; what was left out has no gradient.
-                            Some(scale) if scale == T::default() => T::default(),
-                            Some(scale) => *before * scale * activation.slope(input[place] / scale),
-                            None => *before * activation.slope(input[place]),
-                        };
-                    }
-                });
+                self.back(map, number, n);
             }
+            let layer = &mut map.layers_mut()[number];
+            let input = &self.activations[number][..layer.inputs() * n];
+            let delta = &self.delta[..layer.outputs() * n];
             let step = Step { rule, kernels: self.kernels, pieces, spare: &self.spare };
             step.update(layer, &mut self.memory[number], input, delta, n);
             std::mem::swap(&mut self.delta, &mut self.before);
         }
         total
+    }
+
+    /// The gradient with respect to the sums of the layer before layer `number`.
+    fn back(&mut self, map: &Map<T>, number: usize, n: usize) {
+        let (layer, activation) = (&map.layers()[number], map.activation());
+        let (inputs, outputs) = (layer.inputs(), layer.outputs());
+        let weights = view(&layer.weights, outputs, inputs);
+        let delta = view(&self.delta[..outputs * n], outputs, n);
+        let (input, mask) = (&self.activations[number], &self.masks[number - 1]);
+        self.options.pieces.over_rows(&mut self.before[..inputs * n], (ROWS, n), |first, before| {
+            multiply(before, weights.subcols(first, before.len() / n).transpose(), delta);
+            for (place, before) in (first * n..).zip(before) {
+                *before = match mask.get(place).copied() {
+                    // The value before dropout scaled it; what was left out has no gradient.
+                    Some(scale) if scale == T::default() => T::default(),
+                    Some(scale) => *before * scale * activation.slope(input[place] / scale),
+                    None => *before * activation.slope(input[place]),
+                };
+            }
+        });
     }
 
     fn forward(&mut self, map: &Map<T>, n: usize, part: u64) {

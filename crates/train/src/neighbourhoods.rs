@@ -6,6 +6,7 @@ use mnno_exact::{Exclude, Metric, Neighbours, Observer, Search, SearchError, Sli
 use mnno_measures::{Overlap, SelfRule, check_k, mnno};
 use rayon::ThreadPool;
 
+use crate::fit::gather;
 use crate::{ExperimentError, Pairs, Space, Split};
 
 /// How neighbours are found.
@@ -136,9 +137,4 @@ pub fn of_test_rows(
         found.push(of_split);
     }
     Ok(found)
-}
-
-/// Some rows of `[n, d]`.
-pub(crate) fn gather<T: Copy>(values: &[T], d: usize, rows: &[u32]) -> Vec<T> {
-    rows.iter().flat_map(|&i| &values[i as usize * d..][..d]).copied().collect()
 }

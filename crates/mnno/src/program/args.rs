@@ -336,6 +336,25 @@ pub(crate) enum SelfRule {
     Include,
 }
 
+impl SelfRule {
+    /// The rule of a preset, if one is asked for.
+    pub(crate) fn or_of(self, preset: Option<Preset>) -> Self {
+        match preset {
+            Some(Preset::Collell2018) => Self::Include,
+            None => self,
+        }
+    }
+}
+
+impl From<SelfRule> for mnno::measures::SelfRule {
+    fn from(rule: SelfRule) -> Self {
+        match rule {
+            SelfRule::Exclude => Self::Exclude,
+            SelfRule::Include => Self::Include,
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Preset {
     /// Collell & Moens 2018: the published code counts the row itself

@@ -7,7 +7,7 @@ use rayon::ThreadPool;
 use serde::Serialize;
 
 use super::approximate::{self, ApproximateReport, Sample};
-use super::args::{Compare, Preset, SearchArgs, SelfRule, TieRule, spelled};
+use super::args::{Compare, SearchArgs, SelfRule, TieRule, spelled};
 use super::budget::Budget;
 use super::failure::Failure;
 use super::inputs::{self, Checked};
@@ -70,10 +70,7 @@ struct PairReport {
 }
 
 pub(crate) fn run(args: &Compare, interruption: &Interruption) -> Result<(), Failure> {
-    let rule = match self_rule(args) {
-        SelfRule::Exclude => measures::SelfRule::Exclude,
-        SelfRule::Include => measures::SelfRule::Include,
-    };
+    let rule = self_rule(args).into();
     let threads = searcher::start_threads(args.search.threads)?;
     let mut budget = Budget::new(args.input.memory);
     let options = inputs::open_options(&args.input, None);
@@ -155,10 +152,7 @@ pub(crate) fn run(args: &Compare, interruption: &Interruption) -> Result<(), Fai
 }
 
 fn self_rule(args: &Compare) -> SelfRule {
-    match args.preset {
-        Some(Preset::Collell2018) => SelfRule::Include,
-        None => args.self_rule,
-    }
+    args.self_rule.or_of(args.preset)
 }
 
 fn conventions(args: &Compare) -> Conventions {

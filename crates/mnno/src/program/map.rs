@@ -1,7 +1,6 @@
 //! `mnno map`: a map trained from paired files, and applied.
 
 mod apply;
-mod curve;
 mod fit;
 mod model;
 

@@ -9,6 +9,7 @@ mod budget;
 mod canvas;
 mod compare;
 mod convert;
+mod curve;
 mod curve_picture;
 mod experiment;
 mod failure;

@@ -3,7 +3,7 @@
 use mnno_measures::Overlap;
 use rayon::prelude::*;
 
-use crate::neighbourhoods::gather;
+use crate::fit::gather;
 use crate::{
     Choice, Epoch, ExperimentError, FitOptions, Grid, Lambda, Map, MapError, Neighbourhoods, Neighbouring, Outcomes,
     Pairs, Pieces, Recipe, Split, fit, folds, ridge, select,
@@ -60,11 +60,6 @@ impl Plan {
         let inner = vec![folds(&split.train, count, seed)?];
         let seeds = (0..runs as u64).map(|run| seed.wrapping_add(run)).collect();
         Ok(Self { splits: vec![split; runs], seeds, inner })
-    }
-
-    /// The trainings that a choice takes for each point of a grid.
-    pub fn trainings_per_point(&self) -> usize {
-        if self.inner.is_empty() { self.splits.len() } else { self.inner.iter().map(Vec::len).sum() }
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use mnno::measures::SelfRule as Rule;
 use mnno::train::experiment::{self as library, Cell, Curve, CurvePoint, Measured, Plan, Scheme};
 use mnno::train::{
     ExperimentError, Grid, Loss, Neighbourhoods, Neighbouring, Outcomes, Pairs, Pieces, Recipe, of_test_rows, widths,
@@ -82,7 +81,6 @@ fn experiment(args: &CrossModal, interruption: &Interruption) -> Result<(), Fail
     make_folder(&args.output)?;
     let plan = plan(args, &paired)?;
     let inputs: Vec<_> = paired.inputs.iter().map(InputReport::new).collect();
-    let rule = if self_rule(args) == SelfRule::Include { Rule::Include } else { Rule::Exclude };
     let grid = Grid {
         learning_rates: args.learning_rate.clone(),
         units: args.hidden.clone(),
@@ -92,7 +90,7 @@ fn experiment(args: &CrossModal, interruption: &Interruption) -> Result<(), Fail
     take_memory(args, &paired, &plan, &threads, &mut budget)?;
     let neighbouring = Neighbouring {
         k: ks.last().copied().unwrap_or(0),
-        rule,
+        rule: self_rule(args).into(),
         threads: &threads,
         memory: budget.left(),
         observer: interruption,
@@ -147,7 +145,7 @@ fn experiment(args: &CrossModal, interruption: &Interruption) -> Result<(), Fail
 }
 
 pub(super) fn self_rule(args: &CrossModal) -> SelfRule {
-    if args.preset.is_some() { SelfRule::Include } else { args.self_rule }
+    args.self_rule.or_of(args.preset)
 }
 
 fn plan(args: &CrossModal, paired: &Paired) -> Result<Plan, Failure> {

@@ -6,13 +6,13 @@ use std::path::PathBuf;
 use mnno::measures;
 use mnno::store::output::{AtomicFile, WriteError, csv_cause};
 use mnno::train::experiment::{CurvePoint, Measured};
-use serde::Serialize;
 
 use super::cross_modal::{METRICS, Setting, Task, self_rule};
 use super::kept::make_folder;
 use super::results::Report;
 use super::tables;
 use crate::program::args::{CrossModal, spelled};
+use crate::program::curve::{self, Line};
 use crate::program::curve_picture::{self, LearningCurve};
 use crate::program::failure::Failure;
 use crate::program::report::{self, OutputReport};
@@ -20,7 +20,8 @@ use crate::program::report::{self, OutputReport};
 /// Files that are written, but not yet in place.
 pub(super) struct Outputs<'a> {
     args: &'a CrossModal,
-    files: Vec<(AtomicFile, &'static str, Vec<usize>, &'static str)>,
+    /// With what they are, and their formats.
+    files: Vec<(AtomicFile, &'static str, &'static str)>,
 }
 
 impl<'a> Outputs<'a> {
@@ -32,21 +33,13 @@ impl<'a> Outputs<'a> {
         self.args.output.join(name)
     }
 
-    fn add(&mut self, name: &str, what: &'static str, bytes: &[u8], dtype: &'static str) -> Result<(), Failure> {
+    fn add(&mut self, name: &str, what: &'static str, bytes: &[u8], format: &'static str) -> Result<(), Failure> {
         let path = self.path(name);
         let mut file = AtomicFile::create(&path)?;
         file.write_all(bytes).map_err(|e| WriteError::io(&path, e))?;
         file.sync()?;
-        self.files.push((file, what, Vec::new(), dtype));
+        self.files.push((file, what, format));
         Ok(())
-    }
-
-    fn csv<T: Serialize>(&mut self, name: &str, what: &'static str, rows: &[T]) -> Result<(), Failure> {
-        let mut csv = csv::Writer::from_writer(Vec::new());
-        let written = rows.iter().try_for_each(|row| csv.serialize(row));
-        let bytes = written.and_then(|()| csv.into_inner().map_err(|e| e.into_error().into()));
-        let path = self.path(name);
-        self.add(name, what, &bytes.map_err(|e| WriteError::io(&path, csv_cause(e)))?, "csv")
     }
 
     pub(super) fn curve(
@@ -59,11 +52,9 @@ impl<'a> Outputs<'a> {
     ) -> Result<(), Failure> {
         make_folder(&self.path("curves"))?;
         let name = format!("curves/{}", task.file_name());
-        self.csv(
-            &format!("{name}.csv"),
-            "learning curve",
-            &points.iter().map(tables::CurveLine::from).collect::<Vec<_>>(),
-        )?;
+        let lines: Vec<Line> = points.iter().map(Line::of_point).collect();
+        let csv = curve::write(&self.path(&format!("{name}.csv")), &lines)?;
+        self.files.push((csv, "learning curve", "csv"));
         let k = setting.curve_k();
         let split = &setting.plan.splits[0];
         let names =
@@ -85,7 +76,7 @@ impl<'a> Outputs<'a> {
             LearningCurve { title, subtitle, points, chosen: Some(chosen), x_y: of_k.map(|of| of.x_y), chance };
         for extension in ["svg", "png"] {
             let file = curve_picture::draw(&picture, &self.path(&format!("{name}.{extension}")))?;
-            self.files.push((file, "learning curve", Vec::new(), extension));
+            self.files.push((file, "learning curve", extension));
         }
         Ok(())
     }
@@ -94,15 +85,19 @@ impl<'a> Outputs<'a> {
         let path = self.path("results.json");
         let json = serde_json::to_string_pretty(report).map_err(|e| WriteError::io(&path, e.into()))?;
         self.add("results.json", "results", (json + "\n").as_bytes(), "json")?;
-        self.csv("results.csv", "results", &report.rows)?;
+        let mut csv = csv::Writer::from_writer(Vec::new());
+        let written = report.rows.iter().try_for_each(|row| csv.serialize(row));
+        let bytes = written.and_then(|()| csv.into_inner().map_err(|e| e.into_error().into()));
+        let bytes = bytes.map_err(|e| WriteError::io(&self.path("results.csv"), csv_cause(e)))?;
+        self.add("results.csv", "results", &bytes, "csv")?;
         self.add("table.md", "table", tables::markdown(report).as_bytes(), "markdown")?;
         self.add("table.tex", "table", tables::latex(report).as_bytes(), "latex")
     }
 
     pub(super) fn publish(self) -> Result<Vec<OutputReport>, Failure> {
         let mut reports = Vec::new();
-        for (file, what, shape, dtype) in self.files {
-            reports.push(OutputReport::new(file.path(), what, shape, dtype));
+        for (file, what, format) in self.files {
+            reports.push(OutputReport::new(file.path(), what, Vec::new(), format));
             file.publish()?;
         }
         Ok(reports)

@@ -1,6 +1,6 @@
 //! The results of the cross-modal experiment, as all its files have them.
 
-use mnno::measures;
+use mnno::measures::{self, RankTest, Undefined};
 use mnno::train::Choice;
 use mnno::train::experiment::{Cell, Measured};
 use serde::Serialize;
@@ -101,8 +101,9 @@ pub(super) fn cell_report(task: &Task, cell: &Cell) -> CellReport {
 
 /// The rows of all tasks, with p adjusted for their number.
 pub(super) fn rows(cells: &[CellReport], measured: &[(Task, Vec<Measured>)], self_rule: &str) -> Vec<Row> {
-    let comparisons = measured.iter().map(|(_, of_cell)| of_cell.len()).sum::<usize>() as f64;
-    let adjusted = |p: f64| (p * comparisons).min(1.0);
+    let all = || measured.iter().flat_map(|(_, of_cell)| of_cell);
+    let mut p = adjusted(all().map(|of| measures::rank_sum(&of.rows_x_fx, &of.rows_y_fx))).into_iter();
+    let mut paired = adjusted(all().map(|of| measures::signed_rank(&of.rows_x_fx, &of.rows_y_fx))).into_iter();
     let mut rows = Vec::new();
     for (cell, (_, of_cell)) in cells.iter().zip(measured) {
         for of in of_cell {
@@ -117,12 +118,20 @@ pub(super) fn rows(cells: &[CellReport], measured: &[(Task, Vec<Measured>)], sel
                 y_fx: of.y_fx,
                 x_y: of.x_y,
                 chance: of.chance,
-                p: measures::rank_sum(&of.rows_x_fx, &of.rows_y_fx).ok().map(|test| adjusted(test.p)),
-                p_signed_rank: measures::signed_rank(&of.rows_x_fx, &of.rows_y_fx).ok().map(|test| adjusted(test.p)),
+                p: p.next().flatten(),
+                p_signed_rank: paired.next().flatten(),
                 mse: cell.mse,
                 r2: cell.r2,
             });
         }
     }
     rows
+}
+
+/// Bonferroni's adjustment. A test that is not defined counts as one that was made.
+fn adjusted(tests: impl Iterator<Item = Result<RankTest, Undefined>>) -> Vec<Option<f64>> {
+    let p: Vec<Option<f64>> = tests.map(|test| test.ok().map(|test| test.p)).collect();
+    let counted: Vec<f64> = p.iter().map(|p| p.unwrap_or(1.0)).collect();
+    let adjusted = measures::bonferroni(&counted).unwrap_or_default();
+    p.into_iter().zip(adjusted).map(|(p, adjusted)| p.map(|_| adjusted)).collect()
 }

@@ -1,8 +1,5 @@
 //! The results of the cross-modal experiment as tables, in the layout of the paper's Table 1.
 
-use mnno::train::experiment::CurvePoint;
-use serde::Serialize;
-
 use super::results::{CellReport, Report, Row};
 use crate::program::report::{self, counted};
 
@@ -12,32 +9,6 @@ const SIGNIFICANT: f64 = 0.001;
 /// What the overlaps are of.
 const MEANING: &str = "X,f(X): share of its K nearest neighbours that a mapped row has in common with what was mapped; Y,f(X): with its \
                        target; X,Y: that the two have without a map. X is what is mapped: in rows y->x that is the file Y.";
-
-/// A line of the CSV file of a learning curve.
-#[derive(Serialize)]
-pub(super) struct CurveLine {
-    epoch: usize,
-    train_loss: f64,
-    test_loss: Option<f64>,
-    train_x_fx: f64,
-    train_y_fx: f64,
-    test_x_fx: Option<f64>,
-    test_y_fx: Option<f64>,
-}
-
-impl From<&CurvePoint> for CurveLine {
-    fn from(point: &CurvePoint) -> Self {
-        Self {
-            epoch: point.epoch,
-            train_loss: point.train_loss,
-            test_loss: point.test_loss,
-            train_x_fx: point.train[0],
-            train_y_fx: point.train[1],
-            test_x_fx: point.test.map(|test| test[0]),
-            test_y_fx: point.test.map(|test| test[1]),
-        }
-    }
-}
 
 impl Row {
     fn star(&self) -> &'static str {
@@ -56,7 +27,6 @@ impl Report {
 
     fn metrics(&self) -> Vec<&'static str> {
         let mut metrics: Vec<_> = self.rows.iter().map(|row| row.metric).collect();
-        metrics.dedup();
         metrics.sort_unstable();
         metrics.dedup();
         metrics
@@ -108,13 +78,12 @@ pub(super) fn text(report: &Report) -> String {
         for (number, cell) in report.cells.iter().enumerate() {
             let mut line = vec![format!("{} {} {}", cell.direction, cell.map, cell.loss)];
             for row in report.of_cell(cell, metric) {
-                let (star, space) = (row.star(), if row.star().is_empty() { " " } else { "" });
-                let [x, y] = [row.x_fx, row.y_fx].map(|value| format!("{value:.3}"));
-                let (of_x, of_y) = if row.x_fx >= row.y_fx { (star, " ") } else { (" ", star) };
-                line.extend([
-                    format!("{x}{of_x}{space}").trim_end_matches("  ").to_owned(),
-                    format!("{y}{of_y}{space}"),
-                ]);
+                // Values stay below each other, with a star or without.
+                let marked = |value: &str, star: &str| format!("{value}{star:1}");
+                let (mut x, mut y) = (format!("{:.3} ", row.x_fx), format!("{:.3} ", row.y_fx));
+                let larger = if row.x_fx >= row.y_fx { &mut x } else { &mut y };
+                *larger = marked(larger.trim_end(), row.star());
+                line.extend([x, y]);
             }
             line.extend(fit(cell));
             rows.push(line);

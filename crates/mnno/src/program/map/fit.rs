@@ -1,6 +1,5 @@
 //! `mnno map fit`: a map trained from paired files.
 
-use mnno::measures::SelfRule as Rule;
 use mnno::store::output::{AtomicFile, prepare_tensors, same_file};
 use mnno::train::experiment::{Curve, CurvePoint};
 use mnno::train::{
@@ -11,11 +10,11 @@ use mnno::{Neighbours, Observer, measures};
 use rayon::ThreadPool;
 use serde::Serialize;
 
-use super::curve::{self, HEADINGS, Line};
 use super::model::{self, Description, Trained, Training};
-use crate::program::args::{MapFit, MapKind, SelfRule, spelled};
+use crate::program::args::{MapFit, MapKind, spelled};
 use crate::program::budget::Budget;
 use crate::program::canvas;
+use crate::program::curve::{self, HEADINGS, Line};
 use crate::program::curve_picture::{self, LearningCurve};
 use crate::program::failure::Failure;
 use crate::program::paired::{self, Paired};
@@ -201,7 +200,7 @@ impl<'a> Spaces<'a> {
         budget: &Budget,
         interruption: &'a Interruption,
     ) -> Result<Self, ExperimentError> {
-        let rule = if args.self_rule == SelfRule::Include { Rule::Include } else { Rule::Exclude };
+        let rule = args.self_rule.into();
         let neighbouring = Neighbouring { k: args.k, rule, threads, memory: budget.left(), observer: interruption };
         let of = |rows: &[u32]| Neighbourhoods::new(pairs, rows, args.metric, &neighbouring);
         let test = (!split.test.is_empty()).then(|| of(&split.test)).transpose()?;

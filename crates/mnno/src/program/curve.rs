@@ -15,11 +15,11 @@ const SHOWN: usize = 10;
 
 /// An epoch, or the whole of a fit in closed form, which is epoch 0: losses and, where they were asked for, overlaps.
 #[derive(Serialize)]
-pub(super) struct Line {
-    pub(super) epoch: usize,
+pub(crate) struct Line {
+    pub(crate) epoch: usize,
     train_loss: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) test_loss: Option<f64>,
+    pub(crate) test_loss: Option<f64>,
     #[serde(flatten)]
     overlaps: Option<Overlaps>,
 }
@@ -34,12 +34,12 @@ struct Overlaps {
 }
 
 impl Line {
-    pub(super) fn new(epoch: &Epoch) -> Self {
+    pub(crate) fn new(epoch: &Epoch) -> Self {
         let Epoch { number, train_loss, test_loss } = *epoch;
         Self { epoch: number, train_loss, test_loss, overlaps: None }
     }
 
-    pub(super) fn of_point(point: &CurvePoint) -> Self {
+    pub(crate) fn of_point(point: &CurvePoint) -> Self {
         let overlaps = Overlaps {
             train_x_fx: point.train[0],
             train_y_fx: point.train[1],
@@ -61,20 +61,21 @@ impl Line {
     }
 }
 
-pub(super) const HEADINGS: [&str; 7] =
+pub(crate) const HEADINGS: [&str; 7] =
     ["epoch", "train loss", "test loss", "train X,f(X)", "train Y,f(X)", "test X,f(X)", "test Y,f(X)"];
 
-pub(super) fn write(path: &Path, lines: &[Line]) -> Result<AtomicFile, Failure> {
+/// Writes them to a CSV file, which is not in place yet.
+pub(crate) fn write(path: &Path, lines: &[Line]) -> Result<AtomicFile, Failure> {
     let mut file = AtomicFile::create(path)?;
     let mut write = || {
         let mut csv = csv::Writer::from_writer(&mut file);
         csv.write_record(["epoch", "train_loss", "test_loss", "train_x_fx", "train_y_fx", "test_x_fx", "test_y_fx"])?;
         for line in lines {
-            let number = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
+            let number = |value: Option<f64>| value.map_or_else(String::new, |value| format!("{value:?}"));
             let of = line.overlaps.as_ref();
             csv.write_record([
                 line.epoch.to_string(),
-                line.train_loss.to_string(),
+                number(Some(line.train_loss)),
                 number(line.test_loss),
                 number(of.map(|of| of.train_x_fx)),
                 number(of.map(|of| of.train_y_fx)),
@@ -89,7 +90,7 @@ pub(super) fn write(path: &Path, lines: &[Line]) -> Result<AtomicFile, Failure> 
 }
 
 /// Some of the lines, the first and the last among them.
-pub(super) fn table(lines: &[Line]) -> String {
+pub(crate) fn table(lines: &[Line]) -> String {
     let columns = lines.first().map_or(0, |line| line.cells(6).len());
     let mut rows = vec![HEADINGS[..columns].iter().map(|&heading| heading.to_owned()).collect::<Vec<_>>()];
     let every = lines.len().div_ceil(SHOWN);
