@@ -6,6 +6,7 @@ use rand::{RngExt, SeedableRng, rngs::Xoshiro256PlusPlus};
 
 use crate::init::{Purpose, stream};
 use crate::loss::Batch;
+use crate::network::multiply_by;
 use crate::optimizer::{Memory, Rule};
 use crate::product::{Pieces, ROWS, Spare, multiply, transpose, view};
 use crate::{Classes, Layer, Loss, Map, MapError, Optimizer, Real};
@@ -265,15 +266,13 @@ impl<'a, T: Real> Trainer<'a, T> {
         let weights = view(&layer.weights, outputs, inputs);
         let delta = view(&self.delta[..outputs * n], outputs, n);
         let (input, mask) = (&self.activations[number], &self.masks[number - 1]);
+        // What dropout kept was scaled; what it left out is 0 by its mask.
+        let scale = T::of(if mask.is_empty() { 1.0 } else { kept(self.options.dropout) });
         self.options.pieces.over_rows(&mut self.before[..inputs * n], (ROWS, n), |first, before| {
             multiply(before, weights.subcols(first, before.len() / n).transpose(), delta);
-            for (place, before) in (first * n..).zip(before) {
-                *before = match mask.get(place).copied() {
-                    // The value before dropout scaled it; what was left out has no gradient.
-                    Some(scale) if scale == T::default() => T::default(),
-                    Some(scale) => *before * scale * activation.slope(input[place] / scale),
-                    None => *before * activation.slope(input[place]),
-                };
+            activation.descend(before, &input[first * n..], scale);
+            if !mask.is_empty() {
+                multiply_by(before, &mask[first * n..], |scale| scale);
             }
         });
     }
@@ -289,19 +288,24 @@ impl<'a, T: Real> Trainer<'a, T> {
                 && !mask.is_empty()
             {
                 draw_mask(&mut random, self.options.dropout, &mut mask[..output.len()]);
-                output.iter_mut().zip(mask).for_each(|(z, &mut scale)| *z *= scale);
+                multiply_by(output, mask, |scale| scale);
             }
         }
     }
 }
 
-/// 0 with probability `dropout`, else `1 / (1 - dropout)`.
+/// 0 with probability `dropout`, else [`kept`].
 fn draw_mask<T: Real>(random: &mut Xoshiro256PlusPlus, dropout: f64, mask: &mut [T]) {
     let mut random = Xoshiro256PlusPlus::from_rng(random);
-    let kept = T::of(1.0 / (1.0 - dropout));
+    let kept = T::of(kept(dropout));
     for scale in mask {
         *scale = if random.random::<f64>() < dropout { T::default() } else { kept };
     }
+}
+
+/// What the units that dropout keeps are multiplied with.
+fn kept(dropout: f64) -> f64 {
+    1.0 / (1.0 - dropout)
 }
 
 /// How a layer is changed.

@@ -1,6 +1,7 @@
 //! Maps `f: X -> Y`: linear, or feed-forward networks (Collell & Moens 2018, section 3).
 
 use mnno_exact::Rows;
+use mnno_simd::Kernels;
 use serde::{Deserialize, Serialize};
 
 use crate::init::Init;
@@ -60,15 +61,43 @@ impl Activation {
     }
 
     /// Applies it to sums `[units, rows]` with the bias of each unit.
-    pub(crate) fn apply<T: Real>(self, sums: &mut [T], biases: &[T], rows: usize) {
-        for (sums, &bias) in sums.chunks_exact_mut(rows).zip(biases) {
-            match self {
-                // Inside the arm, the loop is one of plain vector instructions.
-                Self::Relu => sums.iter_mut().for_each(|z| *z = Self::Relu.value(*z + bias)),
-                _ => sums.iter_mut().for_each(|z| *z = self.value(*z + bias)),
-            }
+    fn apply<T: Real>(self, sums: &mut [T], biases: &[T], rows: usize) {
+        match self {
+            // Inside the arm, the loop is one of plain vector instructions.
+            Self::Relu => of_units(sums, biases, rows, |z| Self::Relu.value(z)),
+            _ => of_units(sums, biases, rows, |z| self.value(z)),
         }
     }
+
+    /// Multiplies gradients with its derivatives, from `scale` times its values.
+    pub(crate) fn descend<T: Real>(self, gradients: &mut [T], values: &[T], scale: T) {
+        match self {
+            Self::Relu => multiply_by(gradients, values, |value| Self::Relu.slope(value)),
+            _ => multiply_by(gradients, values, |value| self.slope(value / scale)),
+        }
+    }
+}
+
+/// Replaces each sum of `[units, rows]` by what `value` makes of it and the bias of its unit.
+fn of_units<T: Real>(sums: &mut [T], biases: &[T], rows: usize, value: impl Fn(T) -> T) {
+    Kernels::detect().run(
+        #[inline(always)]
+        || {
+            for (sums, &bias) in sums.chunks_exact_mut(rows).zip(biases) {
+                for z in sums {
+                    *z = value(*z + bias);
+                }
+            }
+        },
+    );
+}
+
+/// `a_i *= factor(b_i)`.
+pub(crate) fn multiply_by<T: Real>(a: &mut [T], b: &[T], factor: impl Fn(T) -> T) {
+    Kernels::detect().run(
+        #[inline(always)]
+        || a.iter_mut().zip(b).for_each(|(a, &b)| *a *= factor(b)),
+    );
 }
 
 /// One layer: `W a + b`.
@@ -177,11 +206,7 @@ impl<T: Real> Map<T> {
             multiply(output, view(weights, count, inputs), view(input, inputs, rows));
             let biases = &layer.biases[first..first + count];
             if is_last {
-                for (output, &bias) in output.chunks_exact_mut(rows).zip(biases) {
-                    for z in output {
-                        *z += bias;
-                    }
-                }
+                of_units(output, biases, rows, |z| z);
             } else {
                 self.activation.apply(output, biases, rows);
             }
