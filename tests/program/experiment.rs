@@ -249,7 +249,7 @@ fn what_cannot_be_done_is_told() {
             "x.npy zero.npy -o out -k 3",
             65,
             "error: zero.npy: row 0 (from 0) is a zero vector: it has no direction, so its cosine is undefined\n\
-             hint: --zero drop leaves such rows out of every file; --metric euclidean needs no direction",
+             hint: --zero drop leaves such rows out of every file",
         ),
         (
             "x.npy y.npy -o out -k 3 --learning-rate 1e30 --optimizer sgd --maps lin --epochs 2",

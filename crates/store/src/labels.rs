@@ -1,15 +1,23 @@
 //! Labels that travel beside a matrix: a line per row, one or several labels each.
 
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use crate::StoreError;
 use crate::bytes::{Io, Source};
 use crate::error::Need;
 use crate::format::table::NAME_OVERHEAD;
+use crate::{Fingerprint, StoreError};
 
 /// What the labels of a row take beside the labels.
 const ROW_OVERHEAD: u64 = (size_of::<Vec<String>>() + 16) as u64;
+
+/// The labels of rows, and where they are from.
+#[derive(Debug)]
+pub(crate) struct Labels {
+    pub(crate) path: PathBuf,
+    pub(crate) fingerprint: Fingerprint,
+    pub(crate) of_rows: Vec<Vec<String>>,
+}
 
 /// The labels of rows `rows` of a matrix `file` with `n` rows. The file of labels has a line for every row of the matrix,
 /// or one for every row of the range. Returns the bytes that they take, too.
@@ -19,7 +27,7 @@ pub(crate) fn read(
     n: usize,
     rows: &Range<usize>,
     budget: u64,
-) -> Result<(Vec<Vec<String>>, u64), StoreError> {
+) -> Result<(Labels, u64), StoreError> {
     let source = Source::open(path, Io::Read, budget)?;
     let text = source.text().map_err(|line| StoreError::LabelText { path: path.to_owned(), line })?;
     // Editors end a file with empty lines.
@@ -54,5 +62,6 @@ pub(crate) fn read(
         row.extend(labels().map(str::to_owned));
         all.push(row);
     }
-    Ok((all, held))
+    let fingerprint = Fingerprint::of(source.bytes());
+    Ok((Labels { path: path.to_owned(), fingerprint, of_rows: all }, held))
 }

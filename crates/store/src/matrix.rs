@@ -9,6 +9,7 @@ use mnno_exact::{RowBlock, Rows};
 
 use crate::bytes::Source;
 use crate::fingerprint::Fingerprint;
+use crate::labels::Labels;
 use crate::layout::Layout;
 use crate::scattered::Scattered;
 use crate::widen::{Raw, raw, widen};
@@ -169,7 +170,7 @@ pub struct Matrix {
     /// Of all rows, those outside the chosen range included.
     pub(crate) names: Option<Arc<Vec<String>>>,
     pub(crate) remarks: Arc<[String]>,
-    pub(crate) labels: Option<Arc<[Vec<String>]>>,
+    pub(crate) labels: Option<Arc<Labels>>,
     pub(crate) held: u64,
     pub(crate) fingerprint: Arc<OnceLock<Fingerprint>>,
 }
@@ -263,7 +264,12 @@ impl Matrix {
 
     /// The labels of the rows, `[n]`, where a file of labels was given.
     pub fn labels(&self) -> Option<&[Vec<String>]> {
-        self.labels.as_deref()
+        self.labels.as_ref().map(|labels| &labels.of_rows[..])
+    }
+
+    /// The file that the labels are from, and a hash of its content.
+    pub fn label_file(&self) -> Option<(&Path, Fingerprint)> {
+        self.labels.as_ref().map(|labels| (labels.path.as_path(), labels.fingerprint))
     }
 
     /// Where the chosen range of rows begins in the file.

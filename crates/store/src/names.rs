@@ -1,5 +1,6 @@
 //! Names of rows from a file beside a matrix that has none.
 
+use csv::{ReaderBuilder, StringRecord, StringRecordsIntoIter, Terminator, Trim};
 use mnno_exact::Observer;
 
 use crate::bytes::{Io, Source};
@@ -24,55 +25,95 @@ pub(crate) fn read(
     // Editors end a file with empty lines.
     let text = text.trim_end_matches(['\r', '\n']);
     let lines = text.lines().count();
-    let (skip, column, delimiter) = match wanted {
-        _ if lines == n.saturating_add(1) => {
-            let header = text.lines().next().unwrap_or_default();
-            let delimiter = if header.contains('\t') { '\t' } else { ',' };
-            (1, place(header, delimiter, wanted).map_err(fault)?, delimiter)
-        }
-        Some(wanted) if lines == n => return Err(fault(TextFault::NoHeader { wanted })),
-        None if lines == n => (0, 0, '\t'),
-        _ => return Err(fault(TextFault::NameCount { lines, rows: n, file: file.to_owned() })),
-    };
     let mut held = 0;
     let mut names = Vec::with_capacity(n);
-    for (i, line) in text.lines().enumerate().skip(skip) {
-        check_now_and_then(i, observer)?;
-        let name = cells(line, delimiter).nth(column).filter(|name| !name.is_empty());
-        let name = name.ok_or_else(|| fault(TextFault::NoName { line: i + 1 }))?;
+    let mut add = |line: usize, name: &str| {
+        check_now_and_then(line, observer)?;
+        if name.is_empty() {
+            return Err(fault(TextFault::NoName { line }));
+        }
         held += NAME_OVERHEAD + name.len() as u64;
         let needed = held + source.bytes().len() as u64;
         if needed > budget {
             return Err(StoreError::OverBudget { file: argument.to_owned(), needed, need: Need::Names, budget });
         }
-        names.push(name);
+        names.push(name.to_owned());
+        Ok(())
+    };
+    if lines == n.saturating_add(1) {
+        let mut table = Table::new(text);
+        let header = table.next().transpose().map_err(fault)?.unwrap_or_default();
+        let column = place(&header, wanted).map_err(fault)?;
+        for (i, row) in table.enumerate() {
+            add(i + 2, &row.map_err(fault)?[column])?;
+        }
+    } else if lines == n {
+        if let Some(wanted) = wanted {
+            return Err(fault(TextFault::NoHeader { wanted }));
+        }
+        for (i, line) in text.lines().enumerate() {
+            add(i + 1, line.split('\t').next().unwrap_or_default().trim())?;
+        }
+    } else {
+        return Err(fault(TextFault::NameCount { lines, rows: n, file: file.to_owned() }));
+    }
+    // Lines that are empty at the end of a table are passed over.
+    if names.len() < n {
+        return Err(fault(TextFault::NoName { line: lines }));
     }
     Ok((names, held))
 }
 
-/// The number of the column with a heading; the first if none is asked for.
-fn place(header: &str, delimiter: char, wanted: Option<String>) -> Result<usize, TextFault> {
-    let Some(wanted) = wanted else { return Ok(0) };
-    let columns: Vec<String> = cells(header, delimiter).collect();
-    columns
-        .iter()
-        .position(|column| *column == wanted)
-        .ok_or_else(|| TextFault::NoColumn { wanted, columns: columns.iter().map(|column| shown(column)).collect() })
+/// The lines of a table in cells, separated by tabs if the first line has any, else by commas.
+struct Table<'a> {
+    records: StringRecordsIntoIter<&'a [u8]>,
+    /// The line that is next, from 1.
+    line: usize,
+    /// Cells of the first line.
+    expected: Option<usize>,
 }
 
-/// The cells of a line. Between commas a cell may stand in quotes, and so may the quotes in it, doubled.
-fn cells(line: &str, delimiter: char) -> impl Iterator<Item = String> {
-    let mut rest = Some(line);
-    std::iter::from_fn(move || {
-        let line = rest?;
-        let mut is_quoted = false;
-        let end = line.find(|c| {
-            is_quoted ^= c == '"' && delimiter == ',';
-            c == delimiter && !is_quoted
-        });
-        let cell = line[..end.unwrap_or(line.len())].trim();
-        rest = end.map(|end| &line[end + 1..]);
-        let quoted = cell.strip_prefix('"').and_then(|cell| cell.strip_suffix('"')).filter(|_| delimiter == ',');
-        Some(quoted.map_or_else(|| cell.to_owned(), |cell| cell.replace("\"\"", "\"")))
-    })
+impl<'a> Table<'a> {
+    fn new(text: &'a str) -> Self {
+        let by_tabs = text.lines().next().is_some_and(|header| header.contains('\t'));
+        let mut reader = ReaderBuilder::new();
+        reader.has_headers(false).flexible(true).trim(Trim::All);
+        // Between tabs a quote is a character like others.
+        reader.delimiter(if by_tabs { b'\t' } else { b',' }).quoting(!by_tabs);
+        // A line is what str::lines() takes for one; carriage returns are trimmed.
+        reader.terminator(Terminator::Any(b'\n'));
+        Self { records: reader.from_reader(text.as_bytes()).into_records(), line: 1, expected: None }
+    }
+}
+
+impl Iterator for Table<'_> {
+    type Item = Result<StringRecord, TextFault>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let line = self.line;
+        self.line += 1;
+        let Ok(record) = self.records.next()? else { return Some(Err(TextFault::NotUtf8 { line })) };
+        // Empty lines are passed over by the reader, and a quote that is not closed takes in the lines behind it.
+        if record.position().is_some_and(|position| position.line() != line as u64) {
+            return Some(Err(TextFault::NoName { line }));
+        }
+        if record.iter().any(|cell| cell.contains('\n')) {
+            return Some(Err(TextFault::LineBreak { line }));
+        }
+        let expected = *self.expected.get_or_insert(record.len());
+        Some(if record.len() == expected {
+            Ok(record)
+        } else {
+            Err(TextFault::Ragged { line, cells: record.len(), expected })
+        })
+    }
+}
+
+/// The number of the column with a heading; the first if none is asked for.
+fn place(header: &StringRecord, wanted: Option<String>) -> Result<usize, TextFault> {
+    let Some(wanted) = wanted else { return Ok(0) };
+    header
+        .iter()
+        .position(|column| *column == wanted)
+        .ok_or_else(|| TextFault::NoColumn { wanted, columns: header.iter().map(shown).collect() })
 }

@@ -102,11 +102,11 @@ pub fn open_with_observer(
         budget -= held;
         names = Some(Arc::new(read));
     }
-    let mut labels: Option<Arc<[Vec<String>]>> = None;
+    let mut labels = None;
     if let Some(path) = &options.labels {
         let (read, held) = labels::read(path, argument, all_rows, &rows, budget)?;
         budget -= held;
-        labels = Some(read.into());
+        labels = Some(Arc::new(read));
     }
     let several = suffix.last() == Some(&"*");
     let fingerprint = Arc::new(OnceLock::new());

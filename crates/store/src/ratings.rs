@@ -77,6 +77,9 @@ pub fn read_ratings(argument: &str, budget: u64) -> Result<Ratings, StoreError> 
     let source = Source::open(path, Io::Read, budget)?;
     let fault = |fault| StoreError::Text { path: path.to_owned(), fault };
     let text = source.text().map_err(|line| fault(TextFault::NotUtf8 { line }))?;
+    if text.contains('\r') && !text.contains('\n') {
+        return Err(fault(TextFault::OldLineEnds));
+    }
     let cannot_read = |e: csv::Error| StoreError::CannotOpen { path: path.to_owned(), source: e.into() };
     let mut lines = lines(text);
     let first = lines.next().transpose().map_err(cannot_read)?.ok_or_else(|| fault(TextFault::NoRatings))?;
@@ -126,11 +129,13 @@ fn lines(text: &str) -> Box<dyn Iterator<Item = csv::Result<Line>> + '_> {
     if !first.contains('\t') && (by_commas.len() > 2 || by_commas.len() == 2 && by_commas[0].contains('#')) {
         let mut reader = csv::ReaderBuilder::new();
         reader.has_headers(false).flexible(true).trim(csv::Trim::All);
-        return Box::new(reader.from_reader(text.as_bytes()).into_records().map(move |cells| {
+        let lines = reader.from_reader(text.as_bytes()).into_records().map(move |cells| {
             let cells = cells?;
             let line = cells.position().map_or(0, |position| position.line() as usize);
             Ok(Line { number: skipped + line, cells })
-        }));
+        });
+        // Nothing but blanks is an empty line here too.
+        return Box::new(lines.filter(|line| !line.as_ref().is_ok_and(|line| line.cells.iter().eq([""]))));
     }
     let by_tabs = first.contains('\t');
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
@@ -185,6 +190,9 @@ impl Columns {
 
     fn rating(&self, line: &Line, expected: usize) -> Result<Rating, TextFault> {
         let Line { number, cells } = line;
+        if cells.iter().any(|cell| cell.contains('\n')) {
+            return Err(TextFault::LineBreak { line: *number });
+        }
         if cells.len() != expected {
             return Err(TextFault::Ragged { line: *number, cells: cells.len(), expected });
         }

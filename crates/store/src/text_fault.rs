@@ -11,6 +11,8 @@ pub enum TextFault {
         /// The line.
         line: usize,
     },
+    /// Lines that end with a carriage return alone, as on old Macs.
+    OldLineEnds,
     /// Neither a line per row, nor one more for the header.
     NameCount {
         /// Lines.
@@ -60,6 +62,11 @@ pub enum TextFault {
         /// Cells of the first line.
         expected: usize,
     },
+    /// A cell that goes on in the next line: as a rule a quote that is not closed.
+    LineBreak {
+        /// The line.
+        line: usize,
+    },
     /// An empty cell in the place of a word, or a cell `word1#word2` without both.
     NoWord {
         /// The line.
@@ -78,6 +85,7 @@ impl std::fmt::Display for TextFault {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::NotUtf8 { line } => write!(f, "line {line} is not UTF-8"),
+            Self::OldLineEnds => f.write_str("its lines end with a carriage return alone"),
             Self::NameCount { lines, rows, file } => {
                 write!(f, "{} of names for {} of {file}", counted(*lines as u64, "line"), counted(*rows as u64, "row"))
             }
@@ -98,6 +106,7 @@ impl std::fmt::Display for TextFault {
             Self::Ragged { line, cells, expected } => {
                 write!(f, "line {line} has {}, but the first line has {expected}", counted(*cells as u64, "cell"))
             }
+            Self::LineBreak { line } => write!(f, "line {line}: a cell in quotes goes on in the next line"),
             Self::NoWord { line } => write!(f, "line {line} does not begin with two words"),
             Self::NoNumber { line, cell } => write!(f, "line {line}: the rating '{cell}' is not a finite number"),
         }
@@ -112,10 +121,15 @@ impl TextFault {
             }
             Self::NoHeader { .. } => "leave the column out, or put a header above the names",
             Self::NoColumn { .. } | Self::SeveralColumns { .. } => "choose a column with ::COLUMN behind the path",
-            Self::NoRatings | Self::TooFewCells { .. } | Self::Ragged { .. } | Self::NoWord { .. } => {
+            Self::Ragged { .. } => {
+                "every line needs as many cells as the first; a cell with a comma is written in quotes"
+            }
+            Self::NoRatings | Self::TooFewCells { .. } | Self::NoWord { .. } => {
                 "a line is word1 word2 rating, or word1#word2 rating, separated by tabs, commas or blanks"
             }
             Self::NoNumber { .. } => "leave out pairs without a rating; decimals are written with a point",
+            Self::OldLineEnds => "save it with line feeds, or with both, at the ends of lines",
+            Self::LineBreak { .. } => "close the quotes, or write a quote that is part of a cell twice, within quotes",
             Self::NotUtf8 { .. } | Self::NoName { .. } => return None,
         })
     }

@@ -44,9 +44,8 @@ pub fn hold_out(rows: &[u32], share: f64, seed: u64) -> Result<Split, MapError> 
     if rows.len() < 2 {
         return Err(MapError::Rows { rows: rows.len(), needed: 2 });
     }
-    let wanted = (share * rows.len() as f64).round();
-    // The first number of rows that reaches what is wanted.
-    let count = (1..rows.len() - 1).find(|&count| count as f64 >= wanted).unwrap_or(rows.len() - 1);
+    #[allow(clippy::cast_sign_loss)]
+    let count = ((share * rows.len() as f64).round() as usize).clamp(1, rows.len() - 1);
     let mut order = rows.to_vec();
     order.shuffle(&mut stream(seed, Purpose::Folds, 0));
     let mut train = order.split_off(count);

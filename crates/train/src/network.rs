@@ -156,11 +156,17 @@ impl<T: Real> Map<T> {
     /// [`MapError::Layers`] if there are none or too many, or one does not take what the one before gives;
     /// [`MapError::NonFiniteWeight`] if a number is NaN or infinite.
     pub fn from_layers(layers: Vec<Layer<T>>, activation: Activation) -> Result<Self, MapError> {
-        let fit = layers.windows(2).all(|pair| pair[0].outputs() == pair[1].inputs());
-        let whole = |layer: &Layer<T>| {
-            layer.outputs() > 0 && layer.inputs() > 0 && layer.weights.len() == layer.outputs() * layer.inputs()
+        let is_whole = |layer: &Layer<T>| {
+            !layer.biases.is_empty()
+                && !layer.weights.is_empty()
+                && layer.weights.len().is_multiple_of(layer.biases.len())
         };
-        if !(1..=MOST_HIDDEN + 1).contains(&layers.len()) || !fit || !layers.iter().all(whole) {
+        let fits = |pair: &[Layer<T>]| pair[0].outputs() == pair[1].inputs();
+        // Only whole layers have a number of inputs.
+        if !(1..=MOST_HIDDEN + 1).contains(&layers.len())
+            || !layers.iter().all(is_whole)
+            || !layers.windows(2).all(fits)
+        {
             return Err(MapError::Layers);
         }
         for (number, layer) in layers.iter().enumerate() {

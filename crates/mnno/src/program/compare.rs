@@ -330,14 +330,8 @@ fn text(report: &Report, args: &Compare) -> String {
             ));
         }
     }
-    for (i, input) in report.inputs.iter().enumerate() {
-        if let Some(left_out) = input.left_out.filter(|&count| count > 0) {
-            text += &format!("[{i}] {} left out: not in every file under that name.\n", counted(left_out, "row"));
-        }
-    }
-    if report.dropped_rows > 0 {
-        text += &format!("{} dropped from every file: zero in one of them.\n", counted(report.dropped_rows, "row"));
-    }
+    let names: Vec<String> = (0..report.inputs.len()).map(|i| i.to_string()).collect();
+    text += &report::missing(names.iter().map(String::as_str).zip(&report.inputs), report.dropped_rows);
     if let Some(path) = &report.per_row {
         text += &format!("wrote {path}: {} of shared neighbours, csv\n", counted(first.n, "row"));
     }

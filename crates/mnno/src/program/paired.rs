@@ -2,10 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use bytemuck::cast_slice;
 use mnno::store::plain;
 use mnno::train::{Classes, ExperimentError, MapError, Pairs, Space};
 use mnno::{Metric, SearchError};
 use rayon::ThreadPool;
+use xxhash_rust::xxh3::Xxh3;
 
 use super::args::{ConstantRule, Input, PairArgs};
 use super::budget::Budget;
@@ -13,12 +15,15 @@ use super::failure::{Failure, code};
 use super::inputs::{self, Checked};
 use super::pairing::{self, without_zero_rows};
 use super::progress::Interruption;
-use super::report::{counted, size};
+use super::report::{InputReport, counted, size};
 use super::searcher;
 
 /// What the classes of a row take, and each of its labels.
 const BYTES_PER_ROW_OF_LABELS: u64 = 64;
 const BYTES_PER_LABEL: u64 = 128;
+
+/// What the files are, in the order of reports.
+pub(crate) const ROLES: [&str; 4] = ["x", "y", "test x", "test y"];
 
 /// The rows of X and Y, and behind them those to test on, if files of them are given.
 pub(crate) struct Paired {
@@ -33,8 +38,8 @@ pub(crate) struct Paired {
     rows: Vec<[u32; 2]>,
     /// Rows left out because they are zero.
     pub(crate) dropped: usize,
-    /// For each file, rows whose names are not in its partner.
-    pub(crate) left_out: Vec<usize>,
+    /// For each file that is joined by name, rows whose names are not in its partner.
+    left_out: Vec<usize>,
 }
 
 /// Opens, checks and pairs the files.
@@ -115,7 +120,8 @@ fn add(
     }
     let pairing = pairing::pair(&files, args.join, budget)?;
     let both: Vec<&Checked> = files.iter().collect();
-    let (chosen, dropped) = without_zero_rows(&both, pairing.rows, Metric::Cosine, args.zero)?;
+    let (chosen, dropped) = without_zero_rows(&both, pairing.rows, Metric::Cosine, args.zero)
+        .map_err(|failure| failure.hint("--zero drop leaves such rows out of every file"))?;
     let n = chosen[0].as_ref().map_or(files[0].matrix.n(), Vec::len);
     let bytes = n as u64 * (4 * (files[0].matrix.d() + files[1].matrix.d()) as u64 + 8);
     budget.take(bytes, "holding the pairs, which are trained on in random order,")?;
@@ -132,7 +138,7 @@ fn add(
         labels.extend((0..n).map(|i| of_rows[row(0, i) as usize].clone()));
     }
     paired.dropped += dropped;
-    paired.left_out.extend(pairing.left_out);
+    paired.left_out.extend(pairing.left_out.into_iter().filter(|_| args.join.is_some()));
     paired.inputs.extend(files);
     Ok(())
 }
@@ -185,7 +191,16 @@ impl Paired {
         if swapped { [y, x] } else { [x, y] }
     }
 
-    /// Refuses an output that is an input, and tells of inputs that changed meanwhile.
+    /// The files, as results carry them.
+    pub(crate) fn reports(&self) -> Vec<InputReport> {
+        let mut reports: Vec<_> = self.inputs.iter().map(InputReport::new).collect();
+        for (report, &left_out) in reports.iter_mut().zip(&self.left_out) {
+            report.left_out = Some(left_out);
+        }
+        reports
+    }
+
+    /// Refuses an output that is an input.
     pub(crate) fn refuse_as_output(&self, path: &Path, args: &PairArgs) -> Result<(), Failure> {
         let matrices = || self.inputs.iter().map(|input| &input.matrix);
         for labels in [&args.labels, &args.test_labels] {
@@ -194,8 +209,29 @@ impl Paired {
         Ok(())
     }
 
+    /// Tells of inputs that changed meanwhile.
     pub(crate) fn verify_unchanged(&self) -> Result<(), Failure> {
         Ok(self.inputs.iter().try_for_each(|input| input.matrix.verify_unchanged())?)
+    }
+
+    /// Names all that is trained and tested on, wherever it is from: values, their order, and labels.
+    pub(crate) fn content(&self) -> String {
+        let mut hasher = Xxh3::new();
+        for values in [&self.x, &self.y] {
+            hasher.update(cast_slice(values));
+        }
+        let mut text = format!(
+            "{} of {} rows, {} {} dims, {:032x}",
+            self.train,
+            self.n(),
+            self.d(0),
+            self.d(1),
+            hasher.digest128()
+        );
+        for labels in self.inputs.iter().filter_map(|input| input.matrix.label_file()) {
+            text += &format!(", {}", labels.1);
+        }
+        text
     }
 
     /// The file and the row of it that row `i` of the pairs is in a space.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use mnno::store::output::Written;
 use mnno::store::{Matrix, Rounding, plain};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::failure::{Failure, code};
 use super::inputs::Checked;
@@ -23,6 +23,9 @@ pub(crate) struct InputReport {
     pub(crate) dtype: String,
     pub(crate) access: String,
     pub(crate) fingerprint: String,
+    /// The labels of its rows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) labels: Option<FileReport>,
     /// For types that f32 does not hold exactly.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) rounding: Option<RoundingReport>,
@@ -32,6 +35,13 @@ pub(crate) struct InputReport {
     /// Rows whose names are not in every file, where files are joined by name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) left_out: Option<usize>,
+}
+
+/// A file that was read.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct FileReport {
+    pub(crate) path: String,
+    pub(crate) fingerprint: String,
 }
 
 /// What conversion to f32 did.
@@ -74,6 +84,10 @@ impl InputReport {
             dtype: matrix.element().to_string(),
             access: matrix.access().to_string(),
             fingerprint: matrix.fingerprint().to_string(),
+            labels: matrix.label_file().map(|(path, fingerprint)| FileReport {
+                path: path.display().to_string(),
+                fingerprint: fingerprint.to_string(),
+            }),
             rounding: input.check.rounding.map(RoundingReport::from),
             tied_at_k: None,
             left_out: None,
@@ -87,11 +101,34 @@ impl InputReport {
         if let Some(files) = &self.files {
             line += &format!("; {}", parts(files));
         }
+        if let Some(FileReport { path, fingerprint }) = &self.labels {
+            line += &format!("; labels of {path}, {fingerprint}");
+        }
         if let Some(r) = &self.rounding {
             line += &format!("; {}", r.text());
         }
         line
     }
+}
+
+/// The inputs under the names that they have in a report: what they are, a line each.
+pub(crate) fn inputs<'a>(named: impl Iterator<Item = (&'a str, &'a InputReport)>) -> String {
+    let lines: Vec<String> = named.map(|(name, input)| format!("[{name}] {}\n", input.line())).collect();
+    lines.concat()
+}
+
+/// Which of their rows a result is not of.
+pub(crate) fn missing<'a>(named: impl Iterator<Item = (&'a str, &'a InputReport)>, dropped: usize) -> String {
+    let mut text = String::new();
+    for (name, input) in named {
+        if let Some(left_out) = input.left_out.filter(|&count| count > 0) {
+            text += &format!("[{name}] {} left out: not in every file under that name.\n", counted(left_out, "row"));
+        }
+    }
+    if dropped > 0 {
+        text += &format!("{} dropped from every file: zero in one of them.\n", counted(dropped, "row"));
+    }
+    text
 }
 
 /// The parts that a matrix is read from, if there are several.

@@ -158,11 +158,21 @@ impl<'a> Vocabulary<'a> {
     }
 }
 
-/// Stops at a zero vector that the cosine of a pair would be of.
-pub(crate) fn refuse_zero_vectors(pairs: &[RatedPair], unknown: Unknown<'_>, input: &Checked) -> Result<(), Failure> {
+/// `3 pairs dropped: zero vectors have no direction.`
+pub(crate) fn without_direction(pairs: usize) -> String {
+    format!("{} dropped: zero vectors have no direction.", counted(pairs, "pair"))
+}
+
+/// Stops at a zero vector that the cosine of a pair would be of; `or_else` is what the command offers beside dropping pairs.
+pub(crate) fn refuse_zero_vectors(
+    pairs: &[RatedPair],
+    unknown: Unknown<'_>,
+    input: &Checked,
+    or_else: &str,
+) -> Result<(), Failure> {
     let fail = |what: String| {
         Failure::bad_data(format!("{}: {what}: it has no direction, so its cosine is undefined", input.name()))
-            .hint("--zero drop leaves out its pairs; --similarity euclidean needs no direction")
+            .hint(format!("--zero drop leaves out its pairs{or_else}"))
     };
     let is_compared = |pair: &&RatedPair| matches!(unknown, Unknown::Vector(_)) || !pair.rows.contains(&None);
     let rows = pairs.iter().filter(is_compared).flat_map(|pair| pair.rows).flatten();

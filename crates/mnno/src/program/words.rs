@@ -10,7 +10,7 @@ use super::budget::Budget;
 use super::failure::Failure;
 use super::inputs::Checked;
 use super::progress::{Interruption, Progress};
-use super::report::{self, InputReport, counted};
+use super::report::{self, InputReport};
 use super::vocabulary::{self, Found, RatingsReport, WordVectors};
 
 #[derive(Serialize)]
@@ -62,7 +62,12 @@ pub(crate) fn run(args: &Words, interruption: &Interruption) -> Result<(), Failu
     for (ratings, found) in ratings.iter().zip(&found) {
         for similarity in similarities(args) {
             if similarity == Similarity::Cosine && args.zero == ZeroRule::Error {
-                vocabulary::refuse_zero_vectors(&found.pairs, unknown, &input)?;
+                vocabulary::refuse_zero_vectors(
+                    &found.pairs,
+                    unknown,
+                    &input,
+                    "; --similarity euclidean needs no direction",
+                )?;
             }
             interruption.check()?;
             let result = word_similarity(&input.matrix, &found.pairs, similarity, unknown, kernels);
@@ -153,8 +158,7 @@ fn text(report: &Report, args: &Words) -> String {
             text += &format!("{}, {}: undefined: {reason}\n", r.file, r.similarity);
         }
         if r.without_direction > 0 {
-            let dropped = counted(r.without_direction, "pair");
-            text += &format!("{}, {}: {dropped} dropped: zero vectors have no direction.\n", r.file, r.similarity);
+            text += &format!("{}, {}: {}\n", r.file, r.similarity, vocabulary::without_direction(r.without_direction));
         }
     }
     text + "\nSpearman's correlation of similarities and ratings: 1 the same order, 0 none, -1 the opposite one.\n"

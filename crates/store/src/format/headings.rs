@@ -37,7 +37,7 @@ const NAME_HEADINGS: [&str; 25] = [
 ];
 
 /// Text that stands for a missing value, in lower case.
-const MISSING: [&str; 24] = [
+const MISSING: [&str; 27] = [
     "",
     "na",
     "n/a",
@@ -52,6 +52,9 @@ const MISSING: [&str; 24] = [
     "undefined",
     "-",
     "--",
+    "\u{2212}",
+    "\u{2013}",
+    "\u{2014}",
     "?",
     ".",
     "*",

@@ -167,7 +167,9 @@ fn errors(mapped: &[f32], targets: &[f32], dy: usize) -> (f64, Option<f64>) {
             spread += (mean - f64::from(y)).powi(2);
         }
     }
-    (0.5 * left / n, (spread > 0.0).then(|| 1.0 - left / spread))
+    // Of equal targets, a mean that was rounded would leave a spread.
+    let vary = targets.chunks_exact(dy).any(|row| row != &targets[..dy]);
+    (0.5 * left / n, vary.then(|| 1.0 - left / spread))
 }
 
 /// The overlaps of a cell under one metric, for one k.
@@ -177,18 +179,38 @@ pub struct Measured {
     pub metric: mnno_exact::Metric,
     /// Neighbours of a row.
     pub k: usize,
-    /// mNNO(X, f(X)), mean over splits.
-    pub x_fx: f64,
-    /// mNNO(Y, f(X)), mean over splits.
-    pub y_fx: f64,
-    /// mNNO(X, Y), mean over splits.
-    pub x_y: f64,
-    /// What mNNO is by chance, mean over splits.
-    pub chance: f64,
+    /// Of each split, in their order.
+    pub splits: Vec<Overlaps>,
     /// For each test row, the neighbours shared by X and f(X); the mean of its runs where there are several.
     pub rows_x_fx: Vec<f64>,
     /// Likewise of Y and f(X).
     pub rows_y_fx: Vec<f64>,
+}
+
+/// What a map, or the mean of several, came to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Overlaps {
+    /// mNNO(X, f(X)).
+    pub x_fx: f64,
+    /// mNNO(Y, f(X)).
+    pub y_fx: f64,
+    /// mNNO(X, Y).
+    pub x_y: f64,
+    /// What mNNO is by chance.
+    pub chance: f64,
+}
+
+impl Measured {
+    /// The means over splits.
+    pub fn mean(&self) -> Overlaps {
+        let mean = |value: fn(&Overlaps) -> f64| self.splits.iter().map(value).sum::<f64>() / self.splits.len() as f64;
+        Overlaps {
+            x_fx: mean(|of| of.x_fx),
+            y_fx: mean(|of| of.y_fx),
+            x_y: mean(|of| of.x_y),
+            chance: mean(|of| of.chance),
+        }
+    }
 }
 
 /// Measures a cell for every metric of `neighbourhoods` (those of each split's test rows) and every k.
@@ -207,7 +229,6 @@ pub fn measure(
     neighbouring: &Neighbouring<'_>,
 ) -> Result<Vec<Measured>, ExperimentError> {
     let same_rows = plan.splits.windows(2).all(|pair| pair[0].test == pair[1].test);
-    let runs = cell.runs.len() as f64;
     let mut measured = Vec::new();
     for metric in 0..neighbourhoods[0].len() {
         let mut of_runs = Vec::with_capacity(cell.runs.len());
@@ -220,10 +241,7 @@ pub fn measure(
             let mut of_k = Measured {
                 metric: neighbourhoods[0][metric].metric(),
                 k,
-                x_fx: 0.0,
-                y_fx: 0.0,
-                x_y: 0.0,
-                chance: 0.0,
+                splits: Vec::new(),
                 rows_x_fx: Vec::new(),
                 rows_y_fx: Vec::new(),
             };
@@ -231,12 +249,19 @@ pub fn measure(
                 let [x, y] = space.of_pairs().map(|lists| lists.nearest(k));
                 let mapped = lists.nearest(k);
                 let (x_fx, y_fx) = (mnno_measures::mnno(&x, &mapped)?, mnno_measures::mnno(&y, &mapped)?);
-                of_k.x_fx += x_fx.value() / runs;
-                of_k.y_fx += y_fx.value() / runs;
-                of_k.x_y += mnno_measures::mnno(&x, &y)?.value() / runs;
-                of_k.chance += mnno_measures::chance(x.n(), k, neighbouring.rule) / runs;
-                add_rows(&mut of_k.rows_x_fx, &x_fx, same_rows.then_some(runs));
-                add_rows(&mut of_k.rows_y_fx, &y_fx, same_rows.then_some(runs));
+                of_k.splits.push(Overlaps {
+                    x_fx: x_fx.value(),
+                    y_fx: y_fx.value(),
+                    x_y: mnno_measures::mnno(&x, &y)?.value(),
+                    chance: mnno_measures::chance(x.n(), k, neighbouring.rule),
+                });
+                add_rows(&mut of_k.rows_x_fx, &x_fx, same_rows);
+                add_rows(&mut of_k.rows_y_fx, &y_fx, same_rows);
+            }
+            if same_rows {
+                // Divided once, so that rows with the same neighbours in all stay tied.
+                let runs = cell.runs.len() as f64;
+                of_k.rows_x_fx.iter_mut().chain(&mut of_k.rows_y_fx).for_each(|row| *row /= runs);
             }
             measured.push(of_k);
         }
@@ -244,15 +269,14 @@ pub fn measure(
     Ok(measured)
 }
 
-/// Appends the rows of a split, or adds their share where all splits have the same.
-fn add_rows(rows: &mut Vec<f64>, overlap: &Overlap, runs: Option<f64>) {
+/// Appends the rows of a split, or adds them up where all splits have the same.
+fn add_rows(rows: &mut Vec<f64>, overlap: &Overlap, same_rows: bool) {
     let counts = overlap.counts().iter().map(|&count| f64::from(count));
-    match runs {
-        Some(runs) => {
-            rows.resize(overlap.n(), 0.0);
-            rows.iter_mut().zip(counts).for_each(|(row, count)| *row += count / runs);
-        }
-        None => rows.extend(counts),
+    if same_rows {
+        rows.resize(overlap.n(), 0.0);
+        rows.iter_mut().zip(counts).for_each(|(row, count)| *row += count);
+    } else {
+        rows.extend(counts);
     }
 }
 

@@ -3,5 +3,5 @@
 mod cross_modal;
 mod untrained;
 
-pub use cross_modal::{Cell, Curve, CurvePoint, Measured, Plan, Run, Scheme, measure, train};
+pub use cross_modal::{Cell, Curve, CurvePoint, Measured, Overlaps, Plan, Run, Scheme, measure, train};
 pub use untrained::{Agreement, Change, Untrained, untrained};

@@ -1,9 +1,7 @@
 //! Experiment 2: do networks that were never trained keep the similarities of what they map?
 
 use mnno_exact::{Kernels, Observer, Rows, SliceRows};
-use mnno_measures::{
-    RatedPair, Similarity, Undefined, Unknown, WordSimilarity, rank_sum, signed_rank, word_similarity,
-};
+use mnno_measures::{RatedPair, Similarity, Unknown, WordSimilarity, rank_sum, signed_rank, word_similarity};
 
 use crate::{Activation, Init, Map, MapError, Pieces, widths};
 
@@ -29,8 +27,8 @@ pub struct Agreement {
     pub similarity: Similarity,
     /// Of the rows as they are.
     pub input: WordSimilarity,
-    /// Of the mapped rows, for each seed.
-    pub mapped: Vec<Result<f64, Undefined>>,
+    /// Of the mapped rows, for each seed. A row that is mapped to zero has no cosine either.
+    pub mapped: Vec<WordSimilarity>,
 }
 
 /// What mapping does to an [`Agreement`].
@@ -48,7 +46,8 @@ impl Agreement {
     /// Compares the mapped rows with the input; none if a correlation is undefined.
     pub fn change(&self) -> Option<Change> {
         let input = *self.input.spearman.as_ref().ok()?;
-        let runs: Vec<f64> = self.mapped.iter().map(|run| run.as_ref().ok().copied()).collect::<Option<_>>()?;
+        let runs: Vec<f64> =
+            self.mapped.iter().map(|run| run.spearman.as_ref().ok().copied()).collect::<Option<_>>()?;
         let repeated = vec![input; runs.len()];
         Some(Change {
             mean: runs.iter().sum::<f64>() / runs.len() as f64,
@@ -93,8 +92,7 @@ pub fn untrained(
         let mapped = SliceRows::new(&mapped, shape.outputs);
         for agreement in &mut agreements {
             let pairs = &ratings[agreement.ratings];
-            let found = word_similarity(&mapped, pairs, agreement.similarity, Unknown::Drop, kernels);
-            agreement.mapped.push(found.spearman);
+            agreement.mapped.push(word_similarity(&mapped, pairs, agreement.similarity, Unknown::Drop, kernels));
         }
         observer.progress(run as u64 + 1, seeds.len() as u64);
     }
@@ -128,7 +126,7 @@ mod tests {
             }
             for agreement in &found[2..] {
                 assert_eq!(agreement.change(), None);
-                assert!(agreement.mapped.iter().all(Result::is_err));
+                assert!(agreement.mapped.iter().all(|run| run.spearman.is_err()));
             }
         }
     }

@@ -12,14 +12,14 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::kept::{Kept, make_folder};
 use super::outputs::Outputs;
-use super::results::{Conventions, Report, cell_report, rows};
+use super::results::{Conventions, Report, cell_report, rows, split_rows};
 use super::tables;
 use crate::program::args::{CrossModal, Directions, MapKind, SelfRule, TrainingArgs, spelled};
 use crate::program::budget::Budget;
 use crate::program::failure::{Failure, code};
 use crate::program::paired::{self, Paired};
 use crate::program::progress::{Interruption, Progress};
-use crate::program::report::{self, InputReport};
+use crate::program::report;
 use crate::program::searcher;
 use crate::program::training::{name_of, ridge_memory, training_memory};
 
@@ -80,7 +80,8 @@ fn experiment(args: &CrossModal, interruption: &Interruption) -> Result<(), Fail
     }
     make_folder(&args.output)?;
     let plan = plan(args, &paired)?;
-    let inputs: Vec<_> = paired.inputs.iter().map(InputReport::new).collect();
+    let tasks = tasks(args);
+    let mut outputs = Outputs::new(args, &tasks, &paired)?;
     let grid = Grid {
         learning_rates: args.learning_rate.clone(),
         units: args.hidden.clone(),
@@ -95,7 +96,7 @@ fn experiment(args: &CrossModal, interruption: &Interruption) -> Result<(), Fail
         memory: budget.left(),
         observer: interruption,
     };
-    let kept = args.output.join("grid").join(identity(args, &inputs)?);
+    let kept = args.output.join("grid").join(identity(args, &paired));
     let setting = Setting {
         args,
         paired: &paired,
@@ -116,24 +117,26 @@ fn experiment(args: &CrossModal, interruption: &Interruption) -> Result<(), Fail
 
     let mut cells = Vec::new();
     let mut measured = Vec::new();
-    let mut outputs = Outputs::new(args);
-    for task in tasks(args) {
+    let mut splits = Vec::new();
+    let spaces = setting.curve_spaces(&tasks, &found).map_err(failure)?;
+    for task in tasks {
         let neighbourhoods = if task.swapped { &swapped } else { &found };
         let (cell, of_cell) = setting.run(&task, neighbourhoods, &ks)?;
-        if let MapKind::Trained(_) = task.kind {
-            let (points, chosen) = setting.curve(&task, &cell, neighbourhoods)?;
-            outputs.curve(&setting, &task, &points, chosen, &of_cell)?;
+        if let Some(spaces) = &spaces {
+            setting.curve(&task, &cell, spaces, &mut outputs)?;
         }
         cells.push(cell_report(&task, &cell));
+        splits.extend(split_rows(&task, &cell, &of_cell));
         measured.push((task, of_cell));
     }
     let report = Report {
         command: "experiment cross-modal",
         version: env!("CARGO_PKG_VERSION"),
         conventions: setting.conventions(ks, measured.iter().map(|(_, of_cell)| of_cell.len()).sum()),
-        inputs,
+        inputs: paired.reports(),
         dropped_rows: paired.dropped,
         rows: rows(&cells, &measured, &spelled(&self_rule(args))),
+        splits,
         cells,
         outputs: Vec::new(),
     };
@@ -184,26 +187,16 @@ fn tasks(args: &CrossModal) -> Vec<Task> {
 }
 
 /// Names what trainings depend on, but for map, direction, loss and point.
-fn identity(args: &CrossModal, inputs: &[InputReport]) -> Result<String, Failure> {
+fn identity(args: &CrossModal, paired: &Paired) -> String {
     let TrainingArgs { activation, optimizer, init, bias, epochs, batch, seed, .. } = &args.training;
-    let pairs = &args.pairs;
-    let mut text = format!(
-        "{} {activation:?} {optimizer:?} {init:?} {bias} {epochs} {batch} {seed} {} {} {:?} {:?}",
+    let text = format!(
+        "{} {activation:?} {optimizer:?} {init:?} {bias} {epochs} {batch} {seed} {} {} {}",
         env!("CARGO_PKG_VERSION"),
         args.folds,
         args.nested,
-        pairs.join,
-        args.input.rows
+        paired.content()
     );
-    for input in inputs {
-        text += &format!(" {} x {} {}", input.rows, input.dims, input.fingerprint);
-    }
-    for labels in [&pairs.labels, &pairs.test_labels].into_iter().flatten() {
-        let bytes = std::fs::read(labels)
-            .map_err(|e| Failure::bad_data(format!("{}: {}", labels.display(), mnno::store::plain(&e))))?;
-        text += &format!(" {:016x}", xxh3_64(&bytes));
-    }
-    Ok(format!("{:016x}", xxh3_64(text.as_bytes())))
+    format!("{:016x}", xxh3_64(text.as_bytes()))
 }
 
 /// What the largest maps take on all threads, and the mapped rows and lists.
@@ -275,31 +268,48 @@ impl Setting<'_> {
         Ok((cell, measured))
     }
 
-    /// The learning curve of the first split, over all epochs, and the epoch that was chosen.
+    /// The neighbours that learning curves are measured by: of the training and the test rows of the first split. None if no map is
+    /// trained.
+    fn curve_spaces(
+        &self,
+        tasks: &[Task],
+        found: &[Vec<Neighbourhoods>],
+    ) -> Result<Option<[Neighbourhoods; 2]>, ExperimentError> {
+        if tasks.iter().all(|task| task.kind == MapKind::Ridge) {
+            return Ok(None);
+        }
+        let neighbouring = Neighbouring { k: self.curve_k(), ..self.neighbouring };
+        let split = &self.plan.splits[0];
+        let of_train = Neighbourhoods::new(&self.paired.pairs(false), &split.train, METRICS[0], &neighbouring)?;
+        Ok(Some([of_train, found[0][0].nearest(neighbouring.k)]))
+    }
+
+    /// Draws the learning curve of a trained map on the first split, over all epochs.
     fn curve(
         &self,
         task: &Task,
         cell: &Cell,
-        neighbourhoods: &[Vec<Neighbourhoods>],
-    ) -> Result<(Vec<CurvePoint>, usize), Failure> {
+        spaces: &[Neighbourhoods; 2],
+        outputs: &mut Outputs<'_>,
+    ) -> Result<(), Failure> {
         let (MapKind::Trained(hidden), Some(choice)) = (task.kind, cell.runs[0].choice) else {
-            return Ok((Vec::new(), 0));
+            return Ok(());
         };
         let failure = |error| self.paired.failure(error, task.swapped, self.budget);
         let pairs: Pairs<'_> = self.paired.pairs(task.swapped);
-        let split = &self.plan.splits[0];
         let recipe = self.recipe(task, hidden);
         let (epochs, seed) = (recipe.epochs, self.plan.seeds[0]);
         let mut map = recipe.start(&choice.point, pairs.dx, pairs.dy, seed);
         let options = recipe.options(&choice.point, epochs, seed, Pieces::Parallel);
         let neighbouring = Neighbouring { k: self.curve_k(), ..self.neighbouring };
-        let of_train = Neighbourhoods::new(&pairs, &split.train, METRICS[0], &neighbouring).map_err(failure)?;
-        let of_test = neighbourhoods[0][0].nearest(neighbouring.k);
+        let [of_train, of_test] = spaces.each_ref().map(|of| if task.swapped { of.swapped() } else { of.clone() });
+        let split = &self.plan.splits[0];
         let curve = Curve { pairs: &pairs, split, neighbourhoods: (&of_train, Some(&of_test)), neighbouring };
         let progress = Progress::new(&format!("learning curve of {}", task.file_name()), "epochs", self.interruption);
         let watch = |point: &CurvePoint| mnno::Observer::progress(&progress, point.epoch as u64, epochs as u64);
         let points = self.threads.install(|| curve.fit(&mut map, &options, watch)).map_err(failure)?;
-        Ok((points, choice.epochs))
+        drop(progress);
+        outputs.curve(self, task, &points, choice.epochs, &of_test)
     }
 
     /// 10, as in the paper, or the smallest.

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 
 use mnno::measures;
 use mnno::store::output::{AtomicFile, WriteError, csv_cause};
-use mnno::train::experiment::{CurvePoint, Measured};
+use mnno::train::Neighbourhoods;
+use mnno::train::experiment::CurvePoint;
+use serde::Serialize;
 
 use super::cross_modal::{METRICS, Setting, Task, self_rule};
 use super::kept::make_folder;
@@ -15,6 +17,7 @@ use crate::program::args::{CrossModal, spelled};
 use crate::program::curve::{self, Line};
 use crate::program::curve_picture::{self, LearningCurve};
 use crate::program::failure::Failure;
+use crate::program::paired::Paired;
 use crate::program::report::{self, OutputReport};
 
 /// Files that are written, but not yet in place.
@@ -24,9 +27,18 @@ pub(super) struct Outputs<'a> {
     files: Vec<(AtomicFile, &'static str, &'static str)>,
 }
 
+/// Those that are not of a task.
+const NAMES: [&str; 5] = ["results.json", "results.csv", "splits.csv", "table.md", "table.tex"];
+
 impl<'a> Outputs<'a> {
-    pub(super) fn new(args: &'a CrossModal) -> Self {
-        Self { args, files: Vec::new() }
+    /// Refuses a folder in which an input would be overwritten.
+    pub(super) fn new(args: &'a CrossModal, tasks: &[Task], paired: &Paired) -> Result<Self, Failure> {
+        let outputs = Self { args, files: Vec::new() };
+        let curves = tasks.iter().flat_map(|task| ["csv", "svg", "png"].map(|extension| curve_name(task, extension)));
+        for name in NAMES.map(str::to_owned).into_iter().chain(curves) {
+            paired.refuse_as_output(&outputs.path(&name), &args.pairs)?;
+        }
+        Ok(outputs)
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -48,12 +60,11 @@ impl<'a> Outputs<'a> {
         task: &Task,
         points: &[CurvePoint],
         chosen: usize,
-        measured: &[Measured],
+        of_test: &Neighbourhoods,
     ) -> Result<(), Failure> {
         make_folder(&self.path("curves"))?;
-        let name = format!("curves/{}", task.file_name());
         let lines: Vec<Line> = points.iter().map(Line::of_point).collect();
-        let csv = curve::write(&self.path(&format!("{name}.csv")), &lines)?;
+        let csv = curve::write(&self.path(&curve_name(task, "csv")), &lines)?;
         self.files.push((csv, "learning curve", "csv"));
         let k = setting.curve_k();
         let split = &setting.plan.splits[0];
@@ -69,13 +80,13 @@ impl<'a> Outputs<'a> {
             split.train.len(),
             split.test.len()
         );
-        let of_k = measured.iter().find(|of| of.metric == METRICS[0] && of.k == k);
         let chance = measures::chance(split.test.len(), k, setting.neighbouring.rule);
+        let [x, y] = of_test.of_pairs();
+        let x_y = measures::mnno(x, y).map_err(|error| Failure::bad_data(error.to_string()))?.value();
         let (title, subtitle) = (&title[..], &subtitle[..]);
-        let picture =
-            LearningCurve { title, subtitle, points, chosen: Some(chosen), x_y: of_k.map(|of| of.x_y), chance };
+        let picture = LearningCurve { title, subtitle, points, chosen: Some(chosen), x_y: Some(x_y), chance };
         for extension in ["svg", "png"] {
-            let file = curve_picture::draw(&picture, &self.path(&format!("{name}.{extension}")))?;
+            let file = curve_picture::draw(&picture, &self.path(&curve_name(task, extension)))?;
             self.files.push((file, "learning curve", extension));
         }
         Ok(())
@@ -85,13 +96,18 @@ impl<'a> Outputs<'a> {
         let path = self.path("results.json");
         let json = serde_json::to_string_pretty(report).map_err(|e| WriteError::io(&path, e.into()))?;
         self.add("results.json", "results", (json + "\n").as_bytes(), "json")?;
-        let mut csv = csv::Writer::from_writer(Vec::new());
-        let written = report.rows.iter().try_for_each(|row| csv.serialize(row));
-        let bytes = written.and_then(|()| csv.into_inner().map_err(|e| e.into_error().into()));
-        let bytes = bytes.map_err(|e| WriteError::io(&self.path("results.csv"), csv_cause(e)))?;
-        self.add("results.csv", "results", &bytes, "csv")?;
+        self.table("results.csv", "results", &report.rows)?;
+        self.table("splits.csv", "results by split", &report.splits)?;
         self.add("table.md", "table", tables::markdown(report).as_bytes(), "markdown")?;
         self.add("table.tex", "table", tables::latex(report).as_bytes(), "latex")
+    }
+
+    fn table<T: Serialize>(&mut self, name: &str, what: &'static str, rows: &[T]) -> Result<(), Failure> {
+        let mut csv = csv::Writer::from_writer(Vec::new());
+        let written = rows.iter().try_for_each(|row| csv.serialize(row));
+        let bytes = written.and_then(|()| csv.into_inner().map_err(|e| e.into_error().into()));
+        let bytes = bytes.map_err(|e| WriteError::io(&self.path(name), csv_cause(e)))?;
+        self.add(name, what, &bytes, "csv")
     }
 
     pub(super) fn publish(self) -> Result<Vec<OutputReport>, Failure> {
@@ -102,4 +118,8 @@ impl<'a> Outputs<'a> {
         }
         Ok(reports)
     }
+}
+
+fn curve_name(task: &Task, extension: &str) -> String {
+    format!("curves/{}.{extension}", task.file_name())
 }

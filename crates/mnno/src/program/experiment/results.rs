@@ -2,7 +2,7 @@
 
 use mnno::measures::{self, RankTest, Undefined};
 use mnno::train::Choice;
-use mnno::train::experiment::{Cell, Measured};
+use mnno::train::experiment::{Cell, Measured, Overlaps};
 use serde::Serialize;
 
 use super::cross_modal::Task;
@@ -18,6 +18,8 @@ pub(super) struct Report {
     pub(super) dropped_rows: usize,
     pub(super) cells: Vec<CellReport>,
     pub(super) rows: Vec<Row>,
+    /// What the means in `rows` are of.
+    pub(super) splits: Vec<SplitRow>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) outputs: Vec<OutputReport>,
 }
@@ -83,6 +85,24 @@ pub(super) struct Row {
     r2: Option<f64>,
 }
 
+/// The overlaps of one map: that of a fold, or of a seed.
+#[derive(Serialize)]
+pub(super) struct SplitRow {
+    direction: &'static str,
+    map: String,
+    loss: &'static str,
+    metric: &'static str,
+    k: usize,
+    /// From 0.
+    split: usize,
+    x_fx: f64,
+    y_fx: f64,
+    x_y: f64,
+    chance: f64,
+    mse: f64,
+    r2: Option<f64>,
+}
+
 pub(super) fn cell_report(task: &Task, cell: &Cell) -> CellReport {
     let runs = cell.runs.len() as f64;
     let mut choices: Vec<Choice> = cell.runs.iter().filter_map(|run| run.choice).collect();
@@ -107,6 +127,7 @@ pub(super) fn rows(cells: &[CellReport], measured: &[(Task, Vec<Measured>)], sel
     let mut rows = Vec::new();
     for (cell, (_, of_cell)) in cells.iter().zip(measured) {
         for of in of_cell {
+            let Overlaps { x_fx, y_fx, x_y, chance } = of.mean();
             rows.push(Row {
                 direction: cell.direction,
                 map: cell.map.clone(),
@@ -114,10 +135,10 @@ pub(super) fn rows(cells: &[CellReport], measured: &[(Task, Vec<Measured>)], sel
                 metric: of.metric.name(),
                 self_rule: self_rule.to_owned(),
                 k: of.k,
-                x_fx: of.x_fx,
-                y_fx: of.y_fx,
-                x_y: of.x_y,
-                chance: of.chance,
+                x_fx,
+                y_fx,
+                x_y,
+                chance,
                 p: p.next().flatten(),
                 p_signed_rank: paired.next().flatten(),
                 mse: cell.mse,
@@ -126,6 +147,28 @@ pub(super) fn rows(cells: &[CellReport], measured: &[(Task, Vec<Measured>)], sel
         }
     }
     rows
+}
+
+/// The results of a task by split.
+pub(super) fn split_rows(task: &Task, cell: &Cell, measured: &[Measured]) -> Vec<SplitRow> {
+    let of_split = |of: &Measured, split: usize| {
+        let Overlaps { x_fx, y_fx, x_y, chance } = of.splits[split];
+        SplitRow {
+            direction: task.direction(),
+            map: task.kind.name(),
+            loss: task.loss.name(),
+            metric: of.metric.name(),
+            k: of.k,
+            split,
+            x_fx,
+            y_fx,
+            x_y,
+            chance,
+            mse: cell.runs[split].mse,
+            r2: cell.runs[split].r2,
+        }
+    };
+    measured.iter().flat_map(|of| (0..cell.runs.len()).map(move |split| of_split(of, split))).collect()
 }
 
 /// Bonferroni's adjustment. A test that is not defined counts as one that was made.

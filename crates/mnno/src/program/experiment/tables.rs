@@ -1,6 +1,7 @@
 //! The results of the cross-modal experiment as tables, in the layout of the paper's Table 1.
 
 use super::results::{CellReport, Report, Row};
+use crate::program::paired::ROLES;
 use crate::program::report::{self, counted};
 
 /// What a star stands for.
@@ -60,10 +61,8 @@ fn significant(value: f64) -> String {
 /// The whole result for a reader.
 pub(super) fn text(report: &Report) -> String {
     let c = &report.conventions;
-    let mut text = String::new();
-    for (name, input) in ["x", "y", "test x", "test y"].iter().zip(&report.inputs) {
-        text += &format!("[{name}] {}\n", input.line());
-    }
+    let inputs = || ROLES.into_iter().zip(&report.inputs);
+    let mut text = report::inputs(inputs());
     text += &format!("\n{}\n", report.convention());
     for metric in report.metrics() {
         text += &format!("\nmNNO, {metric} neighbours\n");
@@ -103,9 +102,7 @@ pub(super) fn text(report: &Report) -> String {
         "\n{MEANING}\n{}\nMSE: mean of 1/2 |f(x) - y|^2 over test rows; R2 over all dimensions together.\n",
         report.stars()
     );
-    if report.dropped_rows > 0 {
-        text += &format!("{} dropped from both files: zero in one of them.\n", counted(report.dropped_rows, "row"));
-    }
+    text += &report::missing(inputs(), report.dropped_rows);
     text.extend(report.outputs.iter().map(report::OutputReport::line));
     text
 }

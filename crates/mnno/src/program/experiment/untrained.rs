@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use mnno::measures::{RatedPair, Similarity, Unknown};
+use mnno::measures::{RatedPair, Similarity, Unknown, WordSimilarity};
 use mnno::train::experiment::{self as library, Agreement};
 use mnno::{Kernels, Subset};
 use serde::Serialize;
@@ -60,6 +60,10 @@ struct ResultReport {
     p_signed_rank: Option<f64>,
     pairs: usize,
     known: usize,
+    /// Known pairs that are left out because a vector is zero.
+    without_direction: usize,
+    /// Likewise of mapped rows, for each run.
+    runs_without_direction: Vec<usize>,
 }
 
 pub(super) fn run(args: &Untrained, interruption: &Interruption) -> Result<(), Failure> {
@@ -72,7 +76,7 @@ pub(super) fn run(args: &Untrained, interruption: &Interruption) -> Result<(), F
     let kernels = Kernels::from_environment().map_err(|e| Failure::usage(format!("MNNO_SIMD: {e}")))?;
     if args.zero == ZeroRule::Error {
         for found in &found {
-            vocabulary::refuse_zero_vectors(&found.pairs, Unknown::Drop, &input)?;
+            vocabulary::refuse_zero_vectors(&found.pairs, Unknown::Drop, &input, "")?;
         }
     }
     // Only the words that are rated are mapped.
@@ -139,20 +143,22 @@ pub(super) fn run(args: &Untrained, interruption: &Interruption) -> Result<(), F
 impl ResultReport {
     fn new(file: &str, kind: MapKind, agreement: &Agreement, pairs: &[Vec<RatedPair>]) -> Self {
         let change = agreement.change();
-        let failed = |run: &Result<f64, mnno::measures::Undefined>| run.as_ref().err().map(ToString::to_string);
-        let undefined = failed(&agreement.input.spearman).or_else(|| agreement.mapped.iter().find_map(failed));
+        let failed = |of: &WordSimilarity| of.spearman.as_ref().err().map(ToString::to_string);
+        let undefined = failed(&agreement.input).or_else(|| agreement.mapped.iter().find_map(failed));
         Self {
             file: file.to_owned(),
             similarity: agreement.similarity.name(),
             map: kind.name(),
             x: agreement.input.spearman.as_ref().ok().copied(),
             fx: change.map(|change| change.mean),
-            runs: agreement.mapped.iter().map(|run| run.as_ref().ok().copied()).collect(),
+            runs: agreement.mapped.iter().map(|run| run.spearman.as_ref().ok().copied()).collect(),
             undefined,
             p: change.and_then(|change| change.p),
             p_signed_rank: change.and_then(|change| change.p_signed_rank),
             pairs: pairs[agreement.ratings].len(),
             known: agreement.input.known,
+            without_direction: agreement.input.without_direction,
+            runs_without_direction: agreement.mapped.iter().map(|run| run.without_direction).collect(),
         }
     }
 }
@@ -192,8 +198,20 @@ fn text(report: &Report, args: &Untrained) -> String {
     text += &format!("\n{}", report::table(&rows));
     let mut reasons = BTreeSet::new();
     for result in &report.results {
+        let of = format!("{}, {}", result.file, result.similarity);
         if let Some(reason) = &result.undefined {
-            reasons.insert(format!("{}, {}: undefined: {reason}\n", result.file, result.similarity));
+            reasons.insert(format!("{of}: undefined: {reason}\n"));
+        }
+        if result.without_direction > 0 {
+            reasons.insert(format!("{of}: {}\n", vocabulary::without_direction(result.without_direction)));
+        }
+        let runs = &result.runs_without_direction;
+        if let (Some(least), Some(most @ 1..)) = (runs.iter().min(), runs.iter().max()) {
+            reasons.insert(format!(
+                "{} {of}: {least} to {} dropped in a run: a word is mapped to zero, which has no direction.\n",
+                result.map,
+                counted(*most, "pair")
+            ));
         }
     }
     text.extend(reasons);

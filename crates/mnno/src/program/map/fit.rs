@@ -10,16 +10,16 @@ use mnno::{Neighbours, Observer, measures};
 use rayon::ThreadPool;
 use serde::Serialize;
 
-use super::model::{self, Description, Trained, Training};
+use super::model::{self, Description, Training};
 use crate::program::args::{MapFit, MapKind, spelled};
 use crate::program::budget::Budget;
 use crate::program::canvas;
 use crate::program::curve::{self, HEADINGS, Line};
 use crate::program::curve_picture::{self, LearningCurve};
 use crate::program::failure::Failure;
-use crate::program::paired::{self, Paired};
+use crate::program::paired::{self, Paired, ROLES};
 use crate::program::progress::{Interruption, Progress};
-use crate::program::report::{self, InputReport, OutputReport, counted};
+use crate::program::report::{self, FileReport, InputReport, OutputReport, counted};
 use crate::program::searcher;
 use crate::program::training::{name_of, ridge_memory, training_memory};
 
@@ -227,8 +227,8 @@ fn finish(
     (lines, points, spaces): (Vec<Line>, &[CurvePoint], Option<&Spaces<'_>>),
     interruption: &Interruption,
 ) -> Result<(), Failure> {
-    let inputs: Vec<_> = paired.inputs.iter().map(InputReport::new).collect();
-    let trained = |of: &InputReport| Trained { path: of.path.clone(), fingerprint: of.fingerprint.clone() };
+    let inputs = paired.reports();
+    let trained = |of: &InputReport| FileReport { path: of.path.clone(), fingerprint: of.fingerprint.clone() };
     let description = Description {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         map: args.map.name(),
@@ -236,6 +236,7 @@ fn finish(
         activation: map.activation(),
         x: trained(&inputs[0]),
         y: trained(&inputs[1]),
+        labels: inputs[0].labels.clone(),
         rows: args.input.rows.as_ref().map(|rows| [rows.start, rows.end]),
         test_share: args.test_share,
         train_rows: split.train.len(),
@@ -305,10 +306,8 @@ impl Description {
 }
 
 fn text(report: &Report, subtitle: &str) -> String {
-    let mut text = String::new();
-    for (name, input) in ["x", "y", "test x", "test y"].iter().zip(&report.inputs) {
-        text += &format!("[{name}] {}\n", input.line());
-    }
+    let inputs = || ROLES.into_iter().zip(&report.inputs);
+    let mut text = report::inputs(inputs());
     let map = &report.map;
     text += &format!("\n{}", map.title());
     match &map.training {
@@ -342,9 +341,7 @@ fn text(report: &Report, subtitle: &str) -> String {
             text += "Overlaps grow as rows get fewer: those of training and test rows are not to be compared with each other.\n";
         }
     }
-    if report.dropped_rows > 0 {
-        text += &format!("{} dropped from both files: zero in one of them.\n", counted(report.dropped_rows, "row"));
-    }
+    text += &report::missing(inputs(), report.dropped_rows);
     text.extend(report.outputs.iter().map(OutputReport::line));
     text
 }

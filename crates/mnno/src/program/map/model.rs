@@ -7,7 +7,7 @@ use mnno::train::{Activation, Layer, Map, MapError};
 use serde::{Deserialize, Serialize};
 
 use crate::program::failure::Failure;
-use crate::program::report::shown;
+use crate::program::report::{FileReport, shown};
 
 /// What is known of a map beside its weights. In the file it is JSON, under the key `mnno` of the metadata.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -19,8 +19,10 @@ pub(super) struct Description {
     /// Dimensions of its input, of each hidden layer, and of its output.
     pub(super) widths: Vec<usize>,
     pub(super) activation: Activation,
-    pub(super) x: Trained,
-    pub(super) y: Trained,
+    pub(super) x: FileReport,
+    pub(super) y: FileReport,
+    /// The labels that negatives were told by.
+    pub(super) labels: Option<FileReport>,
     /// The rows of the files that were used, if not all.
     pub(super) rows: Option<[usize; 2]>,
     /// The share of them that was set aside, drawn with the seed.
@@ -29,13 +31,6 @@ pub(super) struct Description {
     pub(super) train_rows: usize,
     /// How it was found.
     pub(super) training: Training,
-}
-
-/// A file that a map was trained on.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Trained {
-    pub(super) path: String,
-    pub(super) fingerprint: String,
 }
 
 /// How a map was found.
