@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::real_data::data;
-use crate::run::{Folder, noise};
+use crate::run::{Folder, noise, npy};
 
 /// Y depends on X, but not only; 150 rows.
 fn folder() -> Folder {
@@ -44,6 +44,7 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 }
 
 const SMALL: &str = "--learning-rate 0.01,0.001 --hidden 8,16 --epochs 6 -k 3,10";
+const LINEAR: &str = "--maps lin --learning-rate 0.01,0.001 --epochs 6 -k 3,10";
 
 fn row<'a>(json: &'a Value, of: &Value) -> &'a Value {
     let matches = |row: &&Value| of.as_object().unwrap().iter().all(|(key, value)| row[key] == *value);
@@ -76,10 +77,23 @@ fn results_have_the_stated_shape_in_every_file() {
         csv.starts_with("direction,map,loss,metric,self,k,x_fx,y_fx,x_y,chance,p,p_signed_rank,mse,r2\nx->y,lin,mse,")
     );
     assert_eq!(csv.lines().count(), 25);
+    // Rows are means of splits, which have a file of their own.
+    let of_splits: Vec<&Value> = json["splits"].as_array().unwrap().iter().collect();
+    assert_eq!(of_splits.len(), 5 * 24);
+    for key in ["x_fx", "y_fx", "x_y", "chance"] {
+        let matches = |of: &&&Value| ["direction", "map", "metric", "k"].iter().all(|name| of[*name] == found[*name]);
+        let values: Vec<f64> = of_splits.iter().filter(matches).map(|of| of[key].as_f64().unwrap()).collect();
+        let mean = values.iter().sum::<f64>() / 5.0;
+        assert!(values.len() == 5 && (mean - found[key].as_f64().unwrap()).abs() < 1e-12, "{key}: {values:?}");
+    }
+    let splits = fs::read_to_string(folder.path("out/splits.csv")).unwrap();
+    assert!(splits.starts_with("direction,map,loss,metric,k,split,x_fx,y_fx,x_y,chance,mse,r2\nx->y,lin,mse,"));
+    assert_eq!(splits.lines().count(), 1 + 5 * 24);
     let markdown = fs::read_to_string(folder.path("out/table.md")).unwrap();
     assert!(markdown.contains("| x->y | nn-1 | mse | **0."), "{markdown}");
     let latex = fs::read_to_string(folder.path("out/table.tex")).unwrap();
     assert!(latex.contains("$X \\rightarrow Y$ & lin & mse & \\textbf{0."), "{latex}");
+    assert!(latex.contains("$Y \\rightarrow X$ & chance & & \\multicolumn{2}{c}{0.103} &"), "{latex}");
     for name in ["x-to-y.lin.mse", "y-to-x.nn-1.mse"] {
         let curve = fs::read_to_string(folder.path(&format!("out/curves/{name}.csv"))).unwrap();
         assert_eq!(curve.lines().count(), 7);
@@ -95,7 +109,7 @@ fn results_have_the_stated_shape_in_every_file() {
 fn text_says_what_was_done() {
     let folder = folder();
     let run = |more: &str| {
-        let run = folder.run(&format!("experiment cross-modal x.npy y.npy -o out --maps lin {SMALL} {more}"));
+        let run = folder.run(&format!("experiment cross-modal x.npy y.npy -o out {LINEAR} {more}"));
         assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{run:?}");
         run.stdout
     };
@@ -197,9 +211,82 @@ fn a_killed_search_goes_on_and_ends_with_the_same_bytes() {
 }
 
 #[test]
+fn layers_of_a_file_share_no_trainings() {
+    let folder = folder();
+    let values: Vec<u8> = noise(150 * 2 * 8, 8).iter().flat_map(|v| v.to_le_bytes()).collect();
+    folder.write("layers.npy", npy("<f4", "(150, 2, 8)", &values));
+    let run = |layer: usize, out: &str| {
+        let run = folder.run(&format!("experiment cross-modal layers.npy::{layer} y.npy -o {out} {LINEAR}"));
+        assert_eq!(run.code, Some(0), "{run:?}");
+        let without_grid = |(name, _): &(String, Vec<u8>)| !name.starts_with("grid/");
+        files(&folder.path(out)).into_iter().filter(without_grid).collect::<BTreeMap<_, _>>()
+    };
+    let first = run(0, "both");
+    let second = run(1, "both");
+    assert!(first != second && second == run(1, "second"));
+    // The same values by another way are the same trainings.
+    let before = names(&folder.path("both/grid")).len();
+    folder.npy("layer.npy", 8, &noise(150 * 2 * 8, 8).chunks(16).flat_map(|row| row[8..].to_vec()).collect::<Vec<_>>());
+    assert_eq!(folder.run(&format!("experiment cross-modal layer.npy y.npy -o both {LINEAR}")).code, Some(0));
+    assert_eq!(names(&folder.path("both/grid")).len(), before);
+}
+
+#[test]
+fn no_input_is_overwritten() {
+    let folder = folder();
+    fs::create_dir_all(folder.path("out/curves")).unwrap();
+    for output in ["out/splits.csv", "out/table.tex", "out/curves/y-to-x.lin.mse.svg"] {
+        fs::copy(folder.path("x.npy"), folder.path(output)).unwrap();
+        let run = folder.run(&format!("experiment cross-modal {output} y.npy --format npy -o out {LINEAR}"));
+        run.fails_with(
+            73,
+            &format!(
+                "error: {output}: the output is the same file as the input {output}\n\
+                 hint: choose another output; inputs are never overwritten"
+            ),
+        );
+        fs::remove_file(folder.path(output)).unwrap();
+    }
+}
+
+#[test]
+fn flags_that_do_nothing_are_told() {
+    let folder = folder();
+    let notes = |arguments: &str| {
+        let run = folder.run(arguments);
+        assert_eq!(run.code, Some(0), "{run:?}");
+        run.stderr
+    };
+    let cross_modal = |more: &str| notes(&format!("experiment cross-modal x.npy y.npy -o out -k 3 {more}"));
+    assert_eq!(
+        cross_modal("--maps ridge --epochs 3 --runs 2"),
+        "note: --epochs does nothing: ridge is computed in closed form, of the mse\n\
+         note: --runs does nothing: without --test-x every fold is trained on once\n"
+    );
+    assert_eq!(
+        cross_modal("--maps lin,ridge --epochs 3 --margin 2 --hidden 9 --lambda 1 --learning-rate 0.01"),
+        "note: --hidden does nothing: no map has a hidden layer\n\
+         note: --margin does nothing: only the max-margin losses have margins to choose from\n"
+    );
+    assert_eq!(cross_modal("--maps nn-1 --epochs 3 --hidden 9 --learning-rate 0.01"), "");
+    let fit = |more: &str| notes(&format!("map fit x.npy y.npy -o m {more}"));
+    assert_eq!(
+        fit("--map ridge --loss cosine -k 3 --self include"),
+        "note: --loss does nothing: ridge is computed in closed form, of the mse\n\
+         note: -k does nothing: neighbours are searched with --mnno\n\
+         note: --self does nothing: neighbours are searched with --mnno\n"
+    );
+    assert_eq!(
+        fit("--map lin --dropout 0.5 --lambda 1 --epochs 1"),
+        "note: --dropout does nothing: lin has no hidden layer\nnote: --lambda does nothing: only ridge has it\n"
+    );
+    assert_eq!(fit("--map nn-1 --dropout 0.5 --epochs 1 --mnno -k 3"), "");
+}
+
+#[test]
 fn kept_trainings_that_were_changed_are_refused() {
     let folder = folder();
-    let arguments = format!("experiment cross-modal x.npy y.npy -o out --maps lin --direction x-to-y {SMALL}");
+    let arguments = format!("experiment cross-modal x.npy y.npy -o out --direction x-to-y {LINEAR}");
     assert_eq!(folder.run(&arguments).code, Some(0));
     let name = files(&folder.path("out")).into_keys().find(|name| name.ends_with("fold-2.json")).unwrap();
     let text = fs::read_to_string(folder.path("out").join(&name)).unwrap();
@@ -231,14 +318,15 @@ fn what_cannot_be_done_is_told() {
         (
             "x.npy y.npy -o out -k 30",
             2,
-            "error: 30 rows to test on are too few for k = 30: each needs 30 others\n\
-             hint: choose a smaller -k, or test on more rows",
+            "error: 30 rows to find neighbours among are too few for k = 30: each needs 30 others\n\
+             hint: choose a smaller -k, or train and test on more rows",
         ),
         ("x.npy y.npy -o out -k 0", 2, "error: k is 0: an overlap needs at least one neighbour"),
         (
             "tiny.npy tiny.npy -o out -k 1",
             2,
-            "error: 4 rows are too few: 5 are needed\nhint: give more rows, or choose fewer --folds",
+            "error: 4 rows are too few: 5 are needed\n\
+             hint: give more rows; cross-validation takes a row for each of its --folds at least",
         ),
         (
             "x.npy y.npy -o file -k 3",
@@ -265,6 +353,34 @@ fn what_cannot_be_done_is_told() {
     let unknown = folder.run("experiment cross-modal x.npy y.npy -o out --maps nn-9");
     assert_eq!(unknown.code, Some(2));
     assert!(unknown.stderr.contains("expected lin, ridge, or nn-1 to nn-8"), "{}", unknown.stderr);
+}
+
+/// Ratings of pairs that have no cosine are left out, before the map and behind it; both are told.
+#[test]
+fn untrained_tells_of_zero_vectors() {
+    let folder = Folder::new();
+    folder.write("v.txt", "sun 1 0\nday 0.9 0.2\nnil 0 0\nsea 0.4 0.9\n");
+    folder.write("r.txt", "sun day 3\nsun nil 2\nsun sea 1\nday sea 0\n");
+    folder.run("experiment untrained v.txt r.txt").fails_with(
+        65,
+        "error: v.txt: row 2 (from 0), 'nil', is a zero vector: it has no direction, so its cosine is undefined\n\
+         hint: --zero drop leaves out its pairs",
+    );
+    let arguments = "experiment untrained v.txt r.txt --zero drop --maps nn-1 --activation relu --hidden 1 --runs 6";
+    let text = folder.run(arguments).stdout;
+    assert!(text.contains("r.txt, cosine: 1 pair dropped: zero vectors have no direction.\n"), "{text}");
+    let json = folder.run(&format!("{arguments} --json")).json();
+    let of = &json["results"][0];
+    assert_eq!((&of["known"], &of["without_direction"]), (&4.into(), &1.into()));
+    let runs: Vec<u64> = of["runs_without_direction"].as_array().unwrap().iter().map(|v| v.as_u64().unwrap()).collect();
+    // One hidden unit of relu maps about half of the words to zero.
+    assert!(runs.len() == 6 && runs.iter().all(|run| *run >= 1) && runs.iter().any(|run| *run > 1), "{runs:?}");
+    let most = runs.iter().max().unwrap();
+    assert!(
+        text.contains(&format!("nn-1 r.txt, cosine: {} to {most} pairs dropped in a run", runs.iter().min().unwrap())),
+        "{text}"
+    );
+    assert_eq!(json["results"][1]["runs_without_direction"], json!([0, 0, 0, 0, 0, 0]));
 }
 
 #[test]

@@ -155,7 +155,11 @@ fn what_cannot_be_trained_on_is_told() {
             "error: constant.npy: column 1 (from 0) is constant: 0.5 in each of 120 rows\n\
              hint: leave such columns out of the file; --constant keep trains with them all the same",
         ),
-        ("x.npy y.npy --labels labels.txt -o m", 65, "error: labels.txt: 2 lines of labels for 120 rows of x.npy"),
+        (
+            "x.npy y.npy --labels labels.txt --loss max-margin -o m",
+            65,
+            "error: labels.txt: 2 lines of labels for 120 rows of x.npy",
+        ),
         (
             "x.npy nan.npy -o m",
             65,
@@ -185,8 +189,8 @@ fn what_cannot_be_trained_on_is_told() {
         (
             "x.npy y.npy --test-share 0.05 --mnno -o m",
             2,
-            "error: 6 rows to test on are too few for k = 10: each needs 10 others\n\
-             hint: choose a smaller -k, or test on more rows",
+            "error: 6 rows to find neighbours among are too few for k = 10: each needs 10 others\n\
+             hint: choose a smaller -k, or train and test on more rows",
         ),
         (
             "x.npy y.npy -o x.npy",

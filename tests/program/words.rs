@@ -138,6 +138,26 @@ fn names_may_lie_beside_the_vectors() {
         "error: few: 2 lines of names for 6 rows of v.npy\n\
          hint: names need a line per row, in the order of the rows, and at most a header above them",
     );
+    folder.write("comma", "rank,word\n1,sun\n2,day\n3,moon, the\n4,sea\n5,land\n6,cave\n");
+    folder.run("words v.npy r.txt --names comma::word").fails_with(
+        65,
+        "error: comma: line 4 has 3 cells, but the first line has 2\n\
+         hint: every line needs as many cells as the first; a cell with a comma is written in quotes",
+    );
+    folder.write("empty", "word,rank\nsun,1\nday,2\n\nsea,4\nland,5\ncave,6\n");
+    folder.run("words v.npy r.txt --names empty").fails_with(65, "error: empty: line 4 has no name");
+    folder.write("quote", "word,rank\nsun,1\n\"day,2\nmoon,3\nsea\",4\nland,5\ncave,6\n");
+    folder.run("words v.npy r.txt --names quote").fails_with(
+        65,
+        "error: quote: line 3: a cell in quotes goes on in the next line\n\
+         hint: close the quotes, or write a quote that is part of a cell twice, within quotes",
+    );
+    // A line too many moves every name, so that the one that is lost is told.
+    folder.write("more", "sun\nday\nmoon\nsea\nland\ncave\nextra\n");
+    assert_eq!(
+        folder.run("words v.npy r.txt --names more").stderr,
+        "note: more: 'sun' in its first line is taken for a header, since rows are one fewer than lines\n"
+    );
     folder.write("gap", "sun\nday\n\nsea\nland\ncave\n");
     folder.run("words v.npy r.txt --names gap").fails_with(65, "error: gap: line 3 has no name");
 }
@@ -186,6 +206,7 @@ fn ratings_come_in_the_layouts_of_their_authors() {
     for (name, text) in [
         ("simlex", "word1\tword2\tPOS\tSimLex999\nsun\tday\tN\t9\nsun\tsea\tN\t3\nsun\tcave\tN\t1\n"),
         ("ws353.csv", "\u{feff}Word 1,Word 2,Human (mean)\r\nsun,day,9\r\n\"sun\",sea,3.5\r\nsun,cave,1\r\n"),
+        ("blank.csv", "sun,day,9\n  \nsun,sea,3.5\nsun,cave,1\n"),
         ("men", "sun-n day-n 50.000000\nsun-n sea-n 20.0\n\nsun-n cave-n 3\n"),
         ("comments", "# The set\n# Word 1\tWord 2\tHuman (mean)\nsun\tday\t9\nsun\tsea\t3\nsun\tcave\t1\n"),
     ] {
@@ -228,6 +249,10 @@ fn bad_ratings_are_refused_with_their_place() {
         ("sun day 5,0\nsun sea 3,5\n", "line 1: the rating '5,0' is not a finite number"),
         ("a\tb\tscore\nsun\tday\t1\n\tsea\t3\n", "line 3 does not begin with two words"),
         ("sun#day 1\nsun# 2\n", "line 2 does not begin with two words"),
+        ("sun,day,1\n\"sun,sea,2\nsun,cave,3\nsea\",cave,4\n", "line 2: a cell in quotes goes on in the next line"),
+        ("sun day \u{2014}\nsun sea 2\n", "line 1: the rating '\u{2014}' is not a finite number"),
+        ("sun day 5O\nsun sea 2\n", "line 1: the rating '5O' is not a finite number"),
+        ("sun,day,1\rsun,sea,2\r", "its lines end with a carriage return alone"),
     ] {
         folder.write("r.txt", text);
         let run = folder.run("words vectors.txt r.txt");
@@ -239,10 +264,14 @@ fn bad_ratings_are_refused_with_their_place() {
     folder.write("r.txt", "soleil jour 1\nsoleil mer 2\n");
     folder.run("words vectors.txt r.txt").fails_with(
         65,
-        "error: r.txt: none of its words is among the names of vectors.txt\n\
+        "error: r.txt: none of its pairs has both words among the names of vectors.txt\n\
          hint: its words begin with 'soleil', 'jour', 'soleil', the names with 'sun', 'day', 'moon': are these the \
          words of the rows?",
     );
+    // A column of numbers before the words is no word, though the other one is.
+    folder.write("r.txt", "1\tsun\tday\t5\n2\tsun\tsea\t3\n");
+    let run = folder.run("words vectors.txt r.txt::4");
+    assert!(run.code == Some(65) && run.stderr.contains("none of its pairs has both words among"), "{run:?}");
     folder.run("words vectors.txt none.txt").fails_with(66, "error: none.txt: No such file or directory");
 }
 

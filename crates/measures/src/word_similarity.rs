@@ -56,6 +56,13 @@ pub struct RatedPair {
     pub rating: f64,
 }
 
+impl RatedPair {
+    /// Whether both words have rows.
+    pub fn is_known(&self) -> bool {
+        self.rows.iter().all(Option::is_some)
+    }
+}
+
 /// What becomes of pairs with an unknown word.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Unknown<'a> {
@@ -109,7 +116,7 @@ pub fn word_similarity(
     let (mut similarities, mut ratings) = (Vec::new(), Vec::new());
     let (mut known, mut without_direction) = (0, 0);
     for pair in pairs {
-        let both_known = pair.rows.iter().all(Option::is_some);
+        let both_known = pair.is_known();
         known += usize::from(both_known);
         let of_pair = match unknown {
             Unknown::Drop if !both_known => continue,

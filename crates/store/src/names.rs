@@ -5,18 +5,20 @@ use mnno_exact::Observer;
 
 use crate::bytes::{Io, Source};
 use crate::error::{Need, shown};
+use crate::format::headings::is_name_heading;
 use crate::format::table::{NAME_OVERHEAD, check_now_and_then};
 use crate::open::split;
 use crate::{StoreError, TextFault};
 
 /// The names of the `n` rows of a matrix `file`, from `PATH[::COLUMN]`: a line per row, of which a tab ends the name; or one line
-/// more for a header of tabs or commas, below whose first cell, or COLUMN, they stand. Returns the bytes that they take, too.
+/// more for a header of tabs or commas, below whose first cell, or COLUMN, they stand. Returns the bytes that they take, too, and a
+/// remark on a header that may be a name.
 pub(crate) fn read(
     argument: &str,
     (file, n): (&str, usize),
     budget: u64,
     observer: &dyn Observer,
-) -> Result<(Vec<String>, u64), StoreError> {
+) -> Result<(Vec<String>, u64, Option<String>), StoreError> {
     let (path, suffix) = split(argument);
     let wanted = (!suffix.is_empty()).then(|| suffix.join("::"));
     let source = Source::open(path, Io::Read, budget)?;
@@ -25,6 +27,7 @@ pub(crate) fn read(
     // Editors end a file with empty lines.
     let text = text.trim_end_matches(['\r', '\n']);
     let lines = text.lines().count();
+    let mut remark = None;
     let mut held = 0;
     let mut names = Vec::with_capacity(n);
     let mut add = |line: usize, name: &str| {
@@ -41,8 +44,18 @@ pub(crate) fn read(
         Ok(())
     };
     if lines == n.saturating_add(1) {
+        // The reader of the table would pass over it.
+        if let Some(i) = text.lines().position(|line| line.trim().is_empty()) {
+            return Err(fault(TextFault::NoName { line: i + 1 }));
+        }
         let mut table = Table::new(text);
         let header = table.next().transpose().map_err(fault)?.unwrap_or_default();
+        if wanted.is_none() && !is_name_heading(header[0].as_bytes()) {
+            let heading = shown(&header[0]);
+            remark = Some(format!(
+                "{argument}: '{heading}' in its first line is taken for a header, since rows are one fewer than lines"
+            ));
+        }
         let column = place(&header, wanted).map_err(fault)?;
         for (i, row) in table.enumerate() {
             add(i + 2, &row.map_err(fault)?[column])?;
@@ -57,11 +70,7 @@ pub(crate) fn read(
     } else {
         return Err(fault(TextFault::NameCount { lines, rows: n, file: file.to_owned() }));
     }
-    // Lines that are empty at the end of a table are passed over.
-    if names.len() < n {
-        return Err(fault(TextFault::NoName { line: lines }));
-    }
-    Ok((names, held))
+    Ok((names, held, remark))
 }
 
 /// The lines of a table in cells, separated by tabs if the first line has any, else by commas.
@@ -93,10 +102,7 @@ impl Iterator for Table<'_> {
         let line = self.line;
         self.line += 1;
         let Ok(record) = self.records.next()? else { return Some(Err(TextFault::NotUtf8 { line })) };
-        // Empty lines are passed over by the reader, and a quote that is not closed takes in the lines behind it.
-        if record.position().is_some_and(|position| position.line() != line as u64) {
-            return Some(Err(TextFault::NoName { line }));
-        }
+        // A quote that is not closed takes in the lines behind it.
         if record.iter().any(|cell| cell.contains('\n')) {
             return Some(Err(TextFault::LineBreak { line }));
         }

@@ -90,7 +90,7 @@ pub fn open_with_observer(
     }
     let path = parts::list(path).unwrap_or(path).to_owned();
     let mut names = names_of_all(&mut opened)?.map(Arc::new);
-    let remarks: Arc<[String]> = opened.iter().flat_map(|part| part.remarks.clone()).collect();
+    let mut remarks: Vec<String> = opened.iter().flat_map(|part| part.remarks.clone()).collect();
     let all_rows = joined(&opened, 0)?.1;
     let rows = options.rows.clone().unwrap_or(0..all_rows);
     if rows.start > rows.end || rows.end > all_rows {
@@ -98,8 +98,9 @@ pub fn open_with_observer(
         return Err(StoreError::RowRange { file, start: rows.start, end: rows.end, n: all_rows });
     }
     if let Some(beside) = &options.names {
-        let (read, held) = names::read(beside, (argument, all_rows), budget, observer)?;
+        let (read, held, remark) = names::read(beside, (argument, all_rows), budget, observer)?;
         budget -= held;
+        remarks.extend(remark);
         names = Some(Arc::new(read));
     }
     let mut labels = None;
@@ -108,6 +109,7 @@ pub fn open_with_observer(
         budget -= held;
         labels = Some(Arc::new(read));
     }
+    let remarks: Arc<[String]> = remarks.into();
     let several = suffix.last() == Some(&"*");
     let fingerprint = Arc::new(OnceLock::new());
     let matrix = |which: usize| {

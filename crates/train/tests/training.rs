@@ -271,3 +271,60 @@ fn a_map_to_the_same_space_shares_all_neighbours() {
         assert_eq!(of.rows_x_fx.len(), n);
     }
 }
+
+/// Each share is a count by the number of runs: rows with the same count are tied, whatever the order of their counts.
+#[test]
+fn rows_of_several_runs_tie_as_their_counts_do() {
+    let (train_rows, n, dx, dy, runs) = (60, 160, 6, 5, 6);
+    let x = numbers(n * dx, 5);
+    let y = targets(&x, dx, dy);
+    let pairs = Pairs { x: &x, dx, y: &y, dy, classes: None };
+    let plan = Plan::of_runs(train_rows, n, runs, 2, 0).unwrap();
+    let threads = pool(2);
+    let neighbouring =
+        Neighbouring { k: 7, rule: SelfRule::Exclude, threads: &threads, memory: 1 << 30, observer: &() };
+    let found = of_test_rows(&pairs, &plan.splits, &[Metric::Cosine], &neighbouring).unwrap();
+    let recipe = Recipe { epochs: 3, ..recipe(1, Loss::Mse) };
+    let grid = Grid { learning_rates: vec![0.01], units: vec![8], ..Grid::paper() };
+    let none = |_: Option<usize>| &() as &dyn Outcomes<MapError>;
+    let cell = train::<MapError>(&Scheme::Trained(recipe), &grid, &pairs, &plan, &none, &()).unwrap();
+    let of = &measure(&cell, dy, &plan, &found, &[7], &neighbouring).unwrap()[0];
+    let shares = of.rows_x_fx.iter().chain(&of.rows_y_fx);
+    let is_share = |share: &f64| (share * runs as f64).round() / runs as f64 == *share;
+    assert!(shares.clone().all(is_share));
+    // Maps of other seeds, or the counts of all would be multiples.
+    assert!(shares.clone().any(|share| share.fract() != 0.0));
+    assert_eq!((of.rows_x_fx.len(), of.splits.len()), (n - train_rows, runs));
+}
+
+#[test]
+fn targets_that_are_all_equal_have_no_r2() {
+    let (n, d) = (49, 4);
+    let x = numbers(n * d, 5);
+    let y = vec![0.1; n * 2];
+    let pairs = Pairs { x: &x, dx: d, y: &y, dy: 2, classes: None };
+    let plan = Plan::of_folds(n, 3, false, 0).unwrap();
+    let none = |_: Option<usize>| &() as &dyn Outcomes<MapError>;
+    let scheme = Scheme::Ridge(Lambda::Given(1.0));
+    let cell = train::<MapError>(&scheme, &Grid::paper(), &pairs, &plan, &none, &()).unwrap();
+    assert!(cell.runs.iter().all(|run| run.r2.is_none() && run.mse < 1e-9), "{:?}", cell.runs);
+}
+
+#[test]
+fn layers_that_make_no_map_are_refused() {
+    let layer = |outputs: usize, weights: usize| Layer { weights: vec![0.5_f32; weights], biases: vec![0.0; outputs] };
+    for layers in [
+        vec![],
+        vec![layer(0, 0)],
+        vec![layer(2, 0)],
+        vec![layer(0, 4)],
+        vec![layer(2, 5)],
+        vec![layer(2, 4), layer(0, 0)],
+        vec![layer(0, 0), layer(2, 4)],
+        vec![layer(2, 4), layer(2, 6)],
+        vec![layer(1, 1); 10],
+    ] {
+        assert_eq!(Map::from_layers(layers.clone(), Activation::Relu).err(), Some(MapError::Layers), "{layers:?}");
+    }
+    assert!(Map::from_layers(vec![layer(2, 4), layer(3, 6)], Activation::Relu).is_ok());
+}

@@ -2,6 +2,7 @@
 #![allow(clippy::doc_markdown)] // these comments are the help text, where backticks would show
 
 mod bench;
+mod idle;
 mod train;
 mod values;
 mod words;
@@ -18,6 +19,7 @@ use mnno::store::{Format, Io};
 
 use super::failure::Failure;
 pub(crate) use bench::{Bench, IndexKind};
+pub(crate) use idle::remarks as idle_remarks;
 pub(crate) use train::{
     ConstantRule, CrossModal, Directions, MapApply, MapCommand, MapFit, MapKind, PairArgs, TrainingArgs, Untrained,
 };

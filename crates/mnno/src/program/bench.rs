@@ -84,7 +84,7 @@ pub(crate) fn run(args: &Bench, interruption: &Interruption) -> Result<(), Failu
         return Err(Failure::usage("k is 0: a list needs at least one neighbour"));
     }
     args.plot.iter().try_for_each(|path| canvas::check_extension(path))?;
-    let kernels = Kernels::from_environment().map_err(|e| Failure::usage(format!("MNNO_SIMD: {e}")))?;
+    let kernels = Kernels::detect();
     let threads = searcher::start_threads(args.threads)?;
     let mut budget = Budget::new(args.input.memory);
     let mut open =

@@ -191,7 +191,7 @@ fn search(
     let progress = Progress::new(input.name(), "million pairs", interruption).verbose(args.search.verbose);
     let exclude = if self_rule(args) == SelfRule::Exclude { Exclude::SameIndex } else { Exclude::None };
     let search = Search::new(args.search.metric, args.k).exclude(exclude).memory(budget.left()).observer(&progress);
-    let search = searcher::configure(search, &args.search, space as u64, threads)?;
+    let search = searcher::configure(search, &args.search, space as u64, threads);
     let found = inputs::with_rows(&input.matrix, keep, |rows| {
         if args.ann {
             let (lists, sample) = approximate::lists(

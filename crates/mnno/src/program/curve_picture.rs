@@ -25,10 +25,10 @@ const DARK: RGBColor = RGBColor(40, 40, 40);
 const GREY: RGBColor = RGBColor(110, 110, 110);
 
 /// How a map came to be, epoch by epoch, for a reader who asks whether mapped rows get the neighbours of their targets.
-pub(crate) struct LearningCurve<'a> {
-    pub(crate) title: &'a str,
-    pub(crate) subtitle: &'a str,
-    pub(crate) points: &'a [CurvePoint],
+pub(crate) struct LearningCurve {
+    pub(crate) title: String,
+    pub(crate) subtitle: String,
+    pub(crate) points: Vec<CurvePoint>,
     /// The epoch whose map is taken, by cross-validation or early stopping.
     pub(crate) chosen: Option<usize>,
     /// mNNO(X, Y) of the test rows.
@@ -38,7 +38,7 @@ pub(crate) struct LearningCurve<'a> {
 }
 
 /// The picture, ready to be published.
-pub(crate) fn draw(curve: &LearningCurve<'_>, path: &Path) -> Result<AtomicFile, Failure> {
+pub(crate) fn draw(curve: &LearningCurve, path: &Path) -> Result<AtomicFile, Failure> {
     canvas::draw(curve, path)
 }
 
@@ -83,7 +83,7 @@ struct Panel {
     lines: Vec<Line>,
 }
 
-impl LearningCurve<'_> {
+impl LearningCurve {
     /// The last epoch of the axis, which begins at 0: where no training has been.
     fn last(&self) -> f64 {
         let trained = self.points.iter().map(|point| point.epoch).max();
@@ -122,7 +122,7 @@ impl LearningCurve<'_> {
     }
 }
 
-impl Picture for LearningCurve<'_> {
+impl Picture for LearningCurve {
     const SIZE: (u32, u32) = (1200, 1000);
 
     fn draw_on<B: DrawingBackend>(
@@ -130,15 +130,15 @@ impl Picture for LearningCurve<'_> {
         area: &DrawingArea<B, Shift>,
     ) -> Result<(), DrawingAreaErrorKind<B::ErrorType>> {
         area.fill(&WHITE)?;
-        write(area, self.title, 32, BLACK, HPos::Left, (MARGIN, 40))?;
-        write(area, self.subtitle, 22, GREY, HPos::Left, (MARGIN, 80))?;
+        write(area, &self.title, 32, BLACK, HPos::Left, (MARGIN, 40))?;
+        write(area, &self.subtitle, 22, GREY, HPos::Left, (MARGIN, 80))?;
         self.draw_panel(area, &self.overlaps(), 110..600)?;
         self.draw_panel(area, &self.losses(), 620..1000)?;
         area.present()
     }
 }
 
-impl LearningCurve<'_> {
+impl LearningCurve {
     fn draw_panel<B: DrawingBackend>(
         &self,
         area: &DrawingArea<B, Shift>,
@@ -273,25 +273,25 @@ mod tests {
         (1..=epochs).map(point).collect()
     }
 
-    fn curve(points: &[CurvePoint]) -> LearningCurve<'_> {
+    fn curve(points: &[CurvePoint]) -> LearningCurve {
         LearningCurve {
-            title: "x->y, nn-1, mse",
-            subtitle: "cosine, K = 10, self excluded; 1570 training and 392 test rows",
-            points,
+            title: "x->y, nn-1, mse".to_owned(),
+            subtitle: "cosine, K = 10, self excluded; 1570 training and 392 test rows".to_owned(),
+            points: points.to_vec(),
             chosen: Some(23),
             x_y: Some(0.14),
             chance: 10.0 / 391.0,
         }
     }
 
-    fn drawn(curve: &LearningCurve<'_>, name: &str) -> Vec<u8> {
+    fn drawn(curve: &LearningCurve, name: &str) -> Vec<u8> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(name);
         draw(curve, &path).unwrap().publish().unwrap();
         std::fs::read(path).unwrap()
     }
 
-    fn svg(curve: &LearningCurve<'_>) -> String {
+    fn svg(curve: &LearningCurve) -> String {
         String::from_utf8(drawn(curve, "a.svg")).unwrap()
     }
 
@@ -360,7 +360,7 @@ mod tests {
     fn a_title_may_be_anything_and_stays_text() {
         let points = learned(3);
         let title = "<b>&\"\u{1}\u{e9}".to_owned() + &"long".repeat(100);
-        let svg = svg(&LearningCurve { title: &title, ..curve(&points) });
+        let svg = svg(&LearningCurve { title, ..curve(&points) });
         assert!(texts(&svg)[0].starts_with("&lt;b&gt;&amp;&quot;??long"), "{svg}");
         assert!(!svg.contains("<b>"));
     }

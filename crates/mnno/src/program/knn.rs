@@ -163,7 +163,7 @@ fn search(
     };
     let progress = Progress::new("search", "million pairs", interruption).verbose(args.search.verbose);
     let search = Search::new(metric, args.k).exclude(exclude).memory(budget.left()).observer(&progress);
-    let search = searcher::configure(search, &args.search, 0, threads)?;
+    let search = searcher::configure(search, &args.search, 0, threads);
     let lists = inputs::with_rows(&base.matrix, keep_base.as_deref(), |b| {
         if args.queries.is_none() {
             search.self_join(b)

@@ -30,7 +30,8 @@ mod words;
 use std::io::Write;
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
+use mnno::Kernels;
 
 use args::{Cli, Command};
 use failure::Failure;
@@ -38,7 +39,11 @@ use progress::Interruption;
 
 /// Runs the command line of this process.
 pub(crate) fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let matches = Cli::command().get_matches();
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|e| e.format(&mut Cli::command()).exit());
+    for remark in args::idle_remarks(&cli, &matches) {
+        report::note(&remark);
+    }
     mnno::store::install_fault_handler();
     mnno::store::return_freed_memory();
     match run(&cli) {
@@ -57,6 +62,7 @@ pub(crate) fn main() -> ExitCode {
 }
 
 fn run(cli: &Cli) -> Result<(), Failure> {
+    Kernels::from_environment().map_err(|e| Failure::usage(format!("MNNO_SIMD: {e}")))?;
     let interruption = Interruption::install()?;
     match &cli.command {
         Command::Inspect(args) => inspect::run(args, &interruption),

@@ -250,9 +250,11 @@ impl Paired {
             }
             ExperimentError::Map(error) => error.into(),
             ExperimentError::FewRows { rows, k } => {
-                let message =
-                    format!("{} to test on are too few for k = {k}: each needs {k} others", counted(rows, "row"));
-                Failure::usage(message).hint("choose a smaller -k, or test on more rows")
+                let message = format!(
+                    "{} to find neighbours among are too few for k = {k}: each needs {k} others",
+                    counted(rows, "row")
+                );
+                Failure::usage(message).hint("choose a smaller -k, or train and test on more rows")
             }
             ExperimentError::Search { space, source } => self.search_failure(space, source, swapped, budget),
             error => Failure::bad_data(error.to_string()),

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use mnno::store::output::same_file;
 use mnno::store::{Matrix, plain};
-use mnno::{Filter, Kernels, Search, Threads, Ties};
+use mnno::{Filter, Search, Threads, Ties};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::args::{FilterRule, SearchArgs, TieRule};
@@ -26,12 +26,7 @@ pub(crate) fn start_threads(asked: Option<NonZeroUsize>) -> Result<ThreadPool, F
 }
 
 /// Applies the tie rule (for file number `space`), the filter, the threads and the SIMD tier that `MNNO_SIMD` names.
-pub(crate) fn configure<'a>(
-    search: Search<'a>,
-    args: &SearchArgs,
-    space: u64,
-    threads: &'a ThreadPool,
-) -> Result<Search<'a>, Failure> {
+pub(crate) fn configure<'a>(search: Search<'a>, args: &SearchArgs, space: u64, threads: &'a ThreadPool) -> Search<'a> {
     let ties = match args.ties {
         TieRule::LowerIndex => Ties::LowerIndex,
         TieRule::Random => Ties::Random { seed: args.seed, space },
@@ -42,9 +37,7 @@ pub(crate) fn configure<'a>(
         FilterRule::Int8 => Some(Filter::Int8),
         FilterRule::F32 => Some(Filter::Float32),
     };
-    let search = search.threads(Threads::Pool(threads)).ties(ties).filter(filter);
-    let kernels = Kernels::from_environment().map_err(|e| Failure::usage(format!("MNNO_SIMD: {e}")))?;
-    Ok(search.kernels(kernels))
+    search.threads(Threads::Pool(threads)).ties(ties).filter(filter)
 }
 
 /// Outputs never replace what was read: files, folders and lists of them, labels.

@@ -137,14 +137,14 @@ impl<'a> Vocabulary<'a> {
             .iter()
             .map(|pair| RatedPair { rows: pair.words.each_ref().map(&mut row_of), rating: pair.value })
             .collect();
-        if pairs.iter().all(|pair| pair.rows == [None; 2]) {
+        if !pairs.iter().any(RatedPair::is_known) {
             let some = |words: &mut dyn Iterator<Item = &String>| {
                 let quoted: Vec<String> = words.take(SHOWN).map(|word| format!("'{}'", shown(word))).collect();
                 quoted.join(", ")
             };
             let names = input.matrix.names().unwrap_or_default();
             return Err(Failure::bad_data(format!(
-                "{}: none of its words is among the names of {}",
+                "{}: none of its pairs has both words among the names of {}",
                 ratings.display_name(),
                 input.name()
             ))

@@ -50,7 +50,7 @@ struct ResultReport {
 pub(crate) fn run(args: &Words, interruption: &Interruption) -> Result<(), Failure> {
     let mut budget = Budget::new(args.vectors.input.memory);
     let WordVectors { input, ratings, found } = WordVectors::open(&args.vectors, &mut budget, interruption)?;
-    let kernels = Kernels::from_environment().map_err(|e| Failure::usage(format!("MNNO_SIMD: {e}")))?;
+    let kernels = Kernels::detect();
     let mean = mean_of_unknown(args, &found, &input, interruption)?;
     let unknown = match (args.unknown, &mean) {
         (UnknownRule::Drop, _) => Unknown::Drop,

@@ -102,7 +102,7 @@ pub(crate) fn is_heading(cell: &[u8]) -> bool {
 }
 
 /// Whether a heading stands above names: none, or one whose last word says so, as in `image_id`, `userId` and `File Name`.
-pub(super) fn is_name_heading(cell: &[u8]) -> bool {
+pub(crate) fn is_name_heading(cell: &[u8]) -> bool {
     let Ok(text) = str::from_utf8(cell) else { return false };
     let text = text.trim();
     let mut last = String::new();

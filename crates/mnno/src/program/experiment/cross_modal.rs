@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use mnno::train::experiment::{self as library, Cell, Curve, CurvePoint, Measured, Plan, Scheme};
 use mnno::train::{
-    ExperimentError, Grid, Loss, Neighbourhoods, Neighbouring, Outcomes, Pairs, Pieces, Recipe, of_test_rows, widths,
+    ExperimentError, Grid, Lambda, Loss, Neighbourhoods, Neighbouring, Outcomes, Pairs, Pieces, Recipe, of_test_rows,
+    widths,
 };
 use mnno::{Metric, Neighbours};
 use rayon::ThreadPool;
@@ -309,7 +310,7 @@ impl Setting<'_> {
         let watch = |point: &CurvePoint| mnno::Observer::progress(&progress, point.epoch as u64, epochs as u64);
         let points = self.threads.install(|| curve.fit(&mut map, &options, watch)).map_err(failure)?;
         drop(progress);
-        outputs.curve(self, task, &points, choice.epochs, &of_test)
+        outputs.curve(self, task, points, choice.epochs, &of_test)
     }
 
     /// 10, as in the paper, or the smallest.
@@ -338,6 +339,17 @@ impl Setting<'_> {
             self_rule: spelled(&self_rule(args)),
             preset: args.preset.as_ref().map(spelled),
             ties: "lower-index",
+            folds: args.folds,
+            runs: fixed.then_some(args.runs),
+            nested: args.nested,
+            learning_rates: args.learning_rate.clone(),
+            hidden: args.hidden.clone(),
+            dropouts: args.dropout.clone(),
+            margins: args.margin.clone(),
+            lambda: match args.training.lambda {
+                Lambda::Given(lambda) => lambda.to_string(),
+                Lambda::LeaveOneOut => "loo".to_owned(),
+            },
             tested,
             chosen,
             k,

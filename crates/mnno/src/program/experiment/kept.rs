@@ -35,8 +35,9 @@ impl Kept {
 
     fn path(&self, point: &Point, fold: usize) -> PathBuf {
         let Point { learning_rate, units, dropout, margin } = point;
-        self.folder
-            .join(format!("rate-{learning_rate}.units-{units}.dropout-{dropout}.margin-{margin}.fold-{fold}.json"))
+        self.folder.join(format!(
+            "rate-{learning_rate:e}.units-{units}.dropout-{dropout:e}.margin-{margin:e}.fold-{fold}.json"
+        ))
     }
 }
 

@@ -23,6 +23,8 @@ use crate::program::report::{self, OutputReport};
 /// Files that are written, but not yet in place.
 pub(super) struct Outputs<'a> {
     args: &'a CrossModal,
+    /// By their tasks' file names. They are drawn at the end: files that wait for their places would be left behind by a kill.
+    curves: Vec<(String, LearningCurve)>,
     /// With what they are, and their formats.
     files: Vec<(AtomicFile, &'static str, &'static str)>,
 }
@@ -33,8 +35,10 @@ const NAMES: [&str; 5] = ["results.json", "results.csv", "splits.csv", "table.md
 impl<'a> Outputs<'a> {
     /// Refuses a folder in which an input would be overwritten.
     pub(super) fn new(args: &'a CrossModal, tasks: &[Task], paired: &Paired) -> Result<Self, Failure> {
-        let outputs = Self { args, files: Vec::new() };
-        let curves = tasks.iter().flat_map(|task| ["csv", "svg", "png"].map(|extension| curve_name(task, extension)));
+        let outputs = Self { args, curves: Vec::new(), files: Vec::new() };
+        let curves = tasks
+            .iter()
+            .flat_map(|task| ["csv", "svg", "png"].map(|extension| curve_name(&task.file_name(), extension)));
         for name in NAMES.map(str::to_owned).into_iter().chain(curves) {
             paired.refuse_as_output(&outputs.path(&name), &args.pairs)?;
         }
@@ -58,14 +62,12 @@ impl<'a> Outputs<'a> {
         &mut self,
         setting: &Setting<'_>,
         task: &Task,
-        points: &[CurvePoint],
+        points: Vec<CurvePoint>,
         chosen: usize,
         of_test: &Neighbourhoods,
     ) -> Result<(), Failure> {
+        // A folder that cannot be made is found before the next training.
         make_folder(&self.path("curves"))?;
-        let lines: Vec<Line> = points.iter().map(Line::of_point).collect();
-        let csv = curve::write(&self.path(&curve_name(task, "csv")), &lines)?;
-        self.files.push((csv, "learning curve", "csv"));
         let k = setting.curve_k();
         let split = &setting.plan.splits[0];
         let names =
@@ -83,16 +85,22 @@ impl<'a> Outputs<'a> {
         let chance = measures::chance(split.test.len(), k, setting.neighbouring.rule);
         let [x, y] = of_test.of_pairs();
         let x_y = measures::mnno(x, y).map_err(|error| Failure::bad_data(error.to_string()))?.value();
-        let (title, subtitle) = (&title[..], &subtitle[..]);
-        let picture = LearningCurve { title, subtitle, points, chosen: Some(chosen), x_y: Some(x_y), chance };
-        for extension in ["svg", "png"] {
-            let file = curve_picture::draw(&picture, &self.path(&curve_name(task, extension)))?;
-            self.files.push((file, "learning curve", extension));
-        }
+        let curve = LearningCurve { title, subtitle, points, chosen: Some(chosen), x_y: Some(x_y), chance };
+        self.curves.push((task.file_name(), curve));
         Ok(())
     }
 
+    /// Writes and draws everything.
     pub(super) fn results(&mut self, report: &Report) -> Result<(), Failure> {
+        for (task, curve) in std::mem::take(&mut self.curves) {
+            let lines: Vec<Line> = curve.points.iter().map(Line::of_point).collect();
+            let csv = curve::write(&self.path(&curve_name(&task, "csv")), &lines)?;
+            self.files.push((csv, "learning curve", "csv"));
+            for extension in ["svg", "png"] {
+                let file = curve_picture::draw(&curve, &self.path(&curve_name(&task, extension)))?;
+                self.files.push((file, "learning curve", extension));
+            }
+        }
         let path = self.path("results.json");
         let json = serde_json::to_string_pretty(report).map_err(|e| WriteError::io(&path, e.into()))?;
         self.add("results.json", "results", (json + "\n").as_bytes(), "json")?;
@@ -120,6 +128,6 @@ impl<'a> Outputs<'a> {
     }
 }
 
-fn curve_name(task: &Task, extension: &str) -> String {
-    format!("curves/{}.{extension}", task.file_name())
+fn curve_name(task: &str, extension: &str) -> String {
+    format!("curves/{task}.{extension}")
 }

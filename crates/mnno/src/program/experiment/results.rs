@@ -35,6 +35,20 @@ pub(super) struct Conventions {
     pub(super) tested: String,
     /// By what the grid's point was chosen.
     pub(super) chosen: String,
+    /// Folds to test on, or to choose by where there are test files.
+    pub(super) folds: usize,
+    /// Maps of different seeds, where there are test files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) runs: Option<usize>,
+    /// Whether the choice is made within the training rows of each fold.
+    pub(super) nested: bool,
+    /// What was chosen from.
+    pub(super) learning_rates: Vec<f64>,
+    pub(super) hidden: Vec<usize>,
+    pub(super) dropouts: Vec<f64>,
+    pub(super) margins: Vec<f64>,
+    /// A number, or how it was chosen.
+    pub(super) lambda: String,
     pub(super) k: Vec<usize>,
     pub(super) activation: &'static str,
     pub(super) optimizer: &'static str,

@@ -11,6 +11,15 @@ const SIGNIFICANT: f64 = 0.001;
 const MEANING: &str = "X,f(X): share of its K nearest neighbours that a mapped row has in common with what was mapped; Y,f(X): with its \
                        target; X,Y: that the two have without a map. X is what is mapped: in rows y->x that is the file Y.";
 
+const ERRORS: &str = "MSE: mean of 1/2 |f(x) - y|^2 over test rows; R2 over all dimensions together. Maps of other losses are not made to be \
+                      small in them.";
+
+/// A value of a row.
+type Value = fn(&Row) -> f64;
+
+/// What a direction has without a map.
+const WITHOUT_MAP: [(&str, Value); 2] = [("X,Y", |row| row.x_y), ("chance", |row| row.chance)];
+
 impl Row {
     fn star(&self) -> &'static str {
         if self.p.is_some_and(|p| p < SIGNIFICANT) { "*" } else { "" }
@@ -24,6 +33,11 @@ impl Report {
             (row.direction, &row.map, row.loss, row.metric) == (cell.direction, &cell.map, cell.loss, metric)
         };
         self.rows.iter().filter(same)
+    }
+
+    /// Whether what needs no map is to be told behind a cell.
+    fn is_last_of_direction(&self, number: usize) -> bool {
+        self.cells.get(number + 1).is_none_or(|next| next.direction != self.cells[number].direction)
     }
 
     fn metrics(&self) -> Vec<&'static str> {
@@ -86,22 +100,18 @@ pub(super) fn text(report: &Report) -> String {
             }
             line.extend(fit(cell));
             rows.push(line);
-            let last = report.cells.get(number + 1).is_none_or(|next| next.direction != cell.direction);
-            if last {
-                let of = |value: fn(&Row) -> f64| {
-                    report.of_cell(cell, metric).flat_map(move |row| [String::new(), format!("{:.3} ", value(row))])
-                };
-                rows.push([format!("{} X,Y", cell.direction)].into_iter().chain(of(|row| row.x_y)).collect());
-                rows.push([format!("{} chance", cell.direction)].into_iter().chain(of(|row| row.chance)).collect());
+            if report.is_last_of_direction(number) {
+                for (name, value) in WITHOUT_MAP {
+                    let of_k =
+                        report.of_cell(cell, metric).flat_map(|row| [String::new(), format!("{:.3} ", value(row))]);
+                    rows.push([format!("{} {name}", cell.direction)].into_iter().chain(of_k).collect());
+                }
             }
         }
         text += &report::table(&rows);
     }
     text += &choices(report);
-    text += &format!(
-        "\n{MEANING}\n{}\nMSE: mean of 1/2 |f(x) - y|^2 over test rows; R2 over all dimensions together.\n",
-        report.stars()
-    );
+    text += &format!("\n{MEANING}\n{}\n{ERRORS}\n", report.stars());
     text += &report::missing(inputs(), report.dropped_rows);
     text.extend(report.outputs.iter().map(report::OutputReport::line));
     text
@@ -148,7 +158,8 @@ pub(super) fn markdown(report: &Report) -> String {
     let mut text = format!("{}\n", report.convention());
     for metric in report.metrics() {
         text += &format!("\nmNNO, {metric} neighbours\n\n| | | |");
-        c.k.iter().for_each(|k| text += &format!(" X,f(X), K = {k} | Y,f(X), K = {k} | X,Y | chance |"));
+        c.k.iter()
+            .for_each(|k| text += &format!(" X,f(X), K = {k} | Y,f(X), K = {k} | X,Y, K = {k} | chance, K = {k} |"));
         text += " MSE | R2 |\n|---|---|---|";
         text += &"---:|".repeat(4 * c.k.len() + 2);
         text.push('\n');
@@ -162,21 +173,21 @@ pub(super) fn markdown(report: &Report) -> String {
             text += &format!(" {mse} | {r2} |\n");
         }
     }
-    text + &format!("\n{MEANING}\n\n{}\n", report.stars().replace('*', "\\*"))
+    text + &format!("\n{MEANING}\n\n{}\n\n{ERRORS}\n", report.stars().replace('*', "\\*"))
 }
 
 pub(super) fn latex(report: &Report) -> String {
     let c = &report.conventions;
     let mut text = String::new();
     for metric in report.metrics() {
-        text += &format!("% mNNO, {metric} neighbours. {}\n", report.convention());
+        text += &format!("% {}\n", report.convention());
         text += &format!("\\begin{{tabular}}{{lll{}rr}}\n", "rr".repeat(c.k.len()));
-        text += " & &";
+        text += &format!("\\multicolumn{{3}}{{l}}{{{metric}}}");
         c.k.iter().for_each(|k| text += &format!(" & \\multicolumn{{2}}{{c}}{{$K={k}$}}"));
         text += " & & \\\\\n & &";
         c.k.iter().for_each(|_| text += " & $X,f(X)$ & $Y,f(X)$");
         text += " & MSE & $R^2$ \\\\\n\\hline\n";
-        for cell in &report.cells {
+        for (number, cell) in report.cells.iter().enumerate() {
             let direction =
                 cell.direction.replace("->", " \\rightarrow ").to_uppercase().replace("RIGHTARROW", "rightarrow");
             text += &format!("${direction}$ & {} & {}", cell.map, cell.loss);
@@ -189,10 +200,19 @@ pub(super) fn latex(report: &Report) -> String {
             }
             let [mse, r2] = fit(cell);
             text += &format!(" & {mse} & {r2} \\\\\n");
+            if report.is_last_of_direction(number) {
+                for (name, value) in WITHOUT_MAP {
+                    text += &format!("${direction}$ & {} &", name.replace("X,Y", "$X,Y$"));
+                    report
+                        .of_cell(cell, metric)
+                        .for_each(|row| text += &format!(" & \\multicolumn{{2}}{{c}}{{{:.3}}}", value(row)));
+                    text += " & & \\\\\n";
+                }
+            }
         }
         text += "\\end{tabular}\n\n";
     }
-    text += &format!("% {MEANING}\n% {}\n", report.stars());
+    text += &format!("% {MEANING}\n% {}\n% {ERRORS}\n", report.stars());
     text
 }
 

@@ -73,7 +73,7 @@ pub(super) fn run(args: &Untrained, interruption: &Interruption) -> Result<(), F
     let threads = searcher::start_threads(args.threads)?;
     let mut budget = Budget::new(args.vectors.input.memory);
     let WordVectors { input, ratings, found } = WordVectors::open(&args.vectors, &mut budget, interruption)?;
-    let kernels = Kernels::from_environment().map_err(|e| Failure::usage(format!("MNNO_SIMD: {e}")))?;
+    let kernels = Kernels::detect();
     if args.zero == ZeroRule::Error {
         for found in &found {
             vocabulary::refuse_zero_vectors(&found.pairs, Unknown::Drop, &input, "")?;

@@ -95,7 +95,7 @@ pub(super) fn run(args: &MapApply, interruption: &Interruption) -> Result<(), Fa
         "{}\n{}: {}, {}, trained on {} and {}\n{written}",
         report.inputs[0].line(),
         report.model,
-        report.map.map,
+        report::shown(&report.map.map),
         widths.join(" -> "),
         report::shown(&report.map.x.path),
         report::shown(&report.map.y.path)

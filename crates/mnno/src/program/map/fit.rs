@@ -257,7 +257,7 @@ fn finish(
     let without = without.map_err(|error| Failure::bad_data(error.to_string()))?;
     let chosen = args.patience.map(|_| kept_epochs(&lines, true));
     let (x_y, chance) = (without.map(|(x_y, _)| x_y), without.map_or(0.0, |(_, chance)| chance));
-    let picture = LearningCurve { title: &title, subtitle: &subtitle, points, chosen, x_y, chance };
+    let picture = LearningCurve { title, subtitle: subtitle.clone(), points: points.to_vec(), chosen, x_y, chance };
     let plots = args.plot.iter().map(|path| curve_picture::draw(&picture, path)).collect::<Result<Vec<_>, _>>()?;
     paired.verify_unchanged()?;
     interruption.check()?;
