@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 
 use mnno_exact::Rows;
-use mnno_store::{Format, Matrix, OpenOptions, open};
+use mnno_store::{Format, Matrix, OpenOptions, Rating, open, read_ratings, read_tensors};
 use tempfile::{Builder, NamedTempFile};
 
 /// Most bytes of memory that an argument may take.
@@ -30,6 +30,60 @@ pub fn open_as(format: Format, bytes: &[u8]) {
 pub fn detect(bytes: &[u8]) {
     for extension in EXTENSIONS {
         read(&file(extension, bytes), None);
+    }
+}
+
+/// Reads the bytes as ratings of words, and as names and labels of the rows of a small matrix.
+///
+/// # Panics
+/// As [`open_as`] does.
+pub fn read_texts(bytes: &[u8]) {
+    let (text, matrix) = (file("text", bytes), file("csv", b"1,2\n3,4\n5,6\n"));
+    let path = text.path().to_str().expect("a path in UTF-8");
+    for argument in [path.to_owned(), format!("{path}::2")] {
+        match read_ratings(&argument, BUDGET) {
+            Ok(ratings) => {
+                assert!(ratings.held_bytes() <= BUDGET && !ratings.pairs().is_empty());
+                let is_sound = |pair: &Rating| pair.value.is_finite() && pair.words.iter().all(|word| !word.is_empty());
+                assert!(ratings.pairs().iter().all(is_sound), "{ratings:?}");
+            }
+            Err(error) => expect_message(&error.to_string(), path),
+        }
+    }
+    let matrix = matrix.path().to_str().expect("a path in UTF-8");
+    let base = || OpenOptions { memory: BUDGET, ..OpenOptions::default() };
+    for options in [
+        OpenOptions { names: Some(path.to_owned()), ..base() },
+        OpenOptions { names: Some(format!("{path}::x")), ..base() },
+        OpenOptions { labels: Some(path.into()), ..base() },
+    ] {
+        match open(matrix, &options) {
+            Ok(matrices) => {
+                let names = matrices[0].names().map_or(0, <[String]>::len);
+                let labels = matrices[0].labels().map_or(0, <[Vec<String>]>::len);
+                assert_eq!(names + labels, matrices[0].n());
+                assert!(matrices[0].names().is_none_or(|names| names.iter().all(|name| !name.is_empty())));
+            }
+            Err(error) => expect_message(&error.to_string(), path),
+        }
+    }
+}
+
+/// Reads the bytes as the tensors of a model.
+///
+/// # Panics
+/// As [`open_as`] does.
+pub fn read_model(bytes: &[u8]) {
+    let file = file("safetensors", bytes);
+    match read_tensors(file.path(), BUDGET) {
+        Ok(content) => {
+            let held: usize = content.tensors.iter().map(|tensor| 4 * tensor.values.len()).sum();
+            assert!(held as u64 <= BUDGET, "{held} bytes held");
+            for tensor in &content.tensors {
+                assert_eq!(tensor.values.len(), tensor.shape.iter().product::<usize>(), "{}", tensor.name);
+            }
+        }
+        Err(error) => expect_message(&error.to_string(), file.path().to_str().expect("a path in UTF-8")),
     }
 }
 

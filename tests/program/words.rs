@@ -146,6 +146,8 @@ fn names_may_lie_beside_the_vectors() {
     );
     folder.write("empty", "word,rank\nsun,1\nday,2\n\nsea,4\nland,5\ncave,6\n");
     folder.run("words v.npy r.txt --names empty").fails_with(65, "error: empty: line 4 has no name");
+    folder.write("end", "word\nsun\nday\nmoon\nsea\nland\n\"\n");
+    folder.run("words v.npy r.txt --names end").fails_with(65, "error: end: line 7 has no name");
     folder.write("quote", "word,rank\nsun,1\n\"day,2\nmoon,3\nsea\",4\nland,5\ncave,6\n");
     folder.run("words v.npy r.txt --names quote").fails_with(
         65,
@@ -327,7 +329,8 @@ fn nouns_have_the_reference_values() {
 #[test]
 #[ignore = "needs MNNO_DATA"]
 fn ratings_of_gensim_are_read() {
-    let folder = folder();
+    let folder = Folder::new();
+    folder.write("vectors.txt", "love 1 0\nsex 0.9 0.2\nold 0.4 0.9\nnew -0.2 1\n");
     for (file, pairs) in [("wordsim353.tsv", 353), ("simlex999.txt", 999)] {
         let ratings = data(&format!("formats/gensim/{file}"));
         let run = folder.run(&format!("words vectors.txt {ratings} --unknown zero --json")).json();

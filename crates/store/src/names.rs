@@ -60,6 +60,10 @@ pub(crate) fn read(
         for (i, row) in table.enumerate() {
             add(i + 2, &row.map_err(fault)?[column])?;
         }
+        // A quote alone at the end is no row to the reader.
+        if names.len() < n {
+            return Err(fault(TextFault::NoName { line: names.len() + 2 }));
+        }
     } else if lines == n {
         if let Some(wanted) = wanted {
             return Err(fault(TextFault::NoHeader { wanted }));

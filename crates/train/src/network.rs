@@ -1,6 +1,8 @@
 //! Maps `f: X -> Y`: linear, or feed-forward networks (Collell & Moens 2018, section 3).
 
-use mnno_exact::Rows;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use mnno_exact::{Observer, Rows};
 use mnno_simd::Kernels;
 use serde::{Deserialize, Serialize};
 
@@ -260,24 +262,31 @@ impl<T: Real> Map<T> {
 }
 
 impl Map<f32> {
-    /// `f(x)` of every row, `[n, dy]`.
+    /// `f(x)` of every row, `[n, dy]`. The observer is told of finished rows.
     ///
     /// # Errors
     /// [`MapError::Dimensions`] if the rows have other dimensions than the map takes, [`MapError::Overflow`] if a result is
-    /// beyond f32.
-    pub fn apply_rows(&self, rows: &dyn Rows, pieces: Pieces) -> Result<Vec<f32>, MapError> {
+    /// beyond f32, [`MapError::Interrupted`].
+    pub fn apply_rows(&self, rows: &dyn Rows, pieces: Pieces, observer: &dyn Observer) -> Result<Vec<f32>, MapError> {
         if rows.d() != self.dx() {
             return Err(MapError::Dimensions { rows: rows.d(), map: self.dx() });
         }
         let mut mapped = vec![0.0; rows.n() * self.dy()];
-        let spare = Spare::new();
+        let (spare, done) = (Spare::new(), AtomicU64::new(0));
         pieces.over_rows(&mut mapped, (ROWS, self.dy()), |first, mapped| {
+            if observer.cancelled() {
+                return;
+            }
             let count = mapped.len() / self.dy();
             let mut scratch = Vec::new();
             let block = rows.block(first..first + count, &mut scratch);
             let x: Vec<f32> = (0..count).flat_map(|i| block.row(i)).copied().collect();
             self.apply_block(&x, count, mapped, &spare);
+            observer.progress(done.fetch_add(count as u64, Ordering::Relaxed) + count as u64, rows.n() as u64);
         });
+        if observer.cancelled() {
+            return Err(MapError::Interrupted);
+        }
         match mapped.iter().position(|value| !value.is_finite()) {
             Some(place) => Err(MapError::Overflow { row: place / self.dy() }),
             None => Ok(mapped),

@@ -144,10 +144,11 @@ fn weights_that_are_no_map_are_refused() {
     assert!(matches!(of(vec![layer(3, 2, f32::NAN)]).unwrap_err(), MapError::NonFiniteWeight { layer: 0, .. }));
     let rows = mnno_exact::SliceRows::new(&[1.0, 2.0, 3.0], 3);
     let map = of(vec![layer(3, 2, 0.5)]).unwrap();
-    assert_eq!(map.apply_rows(&rows, Pieces::InTurn), Err(MapError::Dimensions { rows: 3, map: 2 }));
+    assert_eq!(map.apply_rows(&rows, Pieces::InTurn, &()), Err(MapError::Dimensions { rows: 3, map: 2 }));
     let rows = mnno_exact::SliceRows::new(&[0.0, 0.0, 3.0, 3.0], 2);
     let huge = of(vec![layer(1, 2, f32::MAX)]).unwrap();
-    assert_eq!(huge.apply_rows(&rows, Pieces::InTurn), Err(MapError::Overflow { row: 1 }));
+    assert_eq!(huge.apply_rows(&rows, Pieces::Parallel, &Cancelled), Err(MapError::Interrupted));
+    assert_eq!(huge.apply_rows(&rows, Pieces::InTurn, &()), Err(MapError::Overflow { row: 1 }));
 }
 
 fn recipe(hidden: usize, loss: Loss) -> Recipe {

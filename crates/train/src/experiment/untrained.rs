@@ -88,7 +88,7 @@ pub fn untrained(
             return Err(MapError::Interrupted);
         }
         let map = Map::random(&sizes, shape.activation, Init::Uniform(1.0), 0.0, seed);
-        let mapped = map.apply_rows(rows, Pieces::Parallel)?;
+        let mapped = map.apply_rows(rows, Pieces::Parallel, &())?;
         let mapped = SliceRows::new(&mapped, shape.outputs);
         for agreement in &mut agreements {
             let pairs = &ratings[agreement.ratings];

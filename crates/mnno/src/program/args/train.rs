@@ -8,7 +8,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand, ValueEnum};
 use mnno::Metric;
 use mnno::store::Format;
-use mnno::train::{Activation, Init, Lambda, Loss, MOST_HIDDEN, Optimizer};
+use mnno::train::{Activation, Grid, Init, Lambda, Loss, MOST_HIDDEN, Optimizer};
 
 use super::values::{format_names, parse_threads};
 use super::{Input, Join, Preset, SelfRule, WordArgs, ZeroRule};
@@ -143,17 +143,17 @@ pub(crate) struct CrossModal {
     #[arg(long, conflicts_with = "test_x")]
     pub(crate) nested: bool,
     /// Learning rates to choose from
-    #[arg(long, value_delimiter = ',', value_name = "RATE,..", default_value = "0.01,0.001,0.0001", value_parser = parse_positive)]
+    #[arg(long, value_delimiter = ',', value_name = "RATE,..", default_values_t = Grid::paper().learning_rates, value_parser = parse_positive)]
     pub(crate) learning_rate: Vec<f64>,
     /// Numbers of units of each hidden layer to choose from
-    #[arg(long, value_delimiter = ',', value_name = "UNITS,..", default_value = "64,128,256,512,1024",
+    #[arg(long, value_delimiter = ',', value_name = "UNITS,..", default_values_t = Grid::paper().units,
           value_parser = clap::value_parser!(u32).range(1..=65_536).map(|units| units as usize))]
     pub(crate) hidden: Vec<usize>,
     /// Shares of hidden units left out to choose from; the paper tried 0,0.25,0.5,0.75 and prints results with 0
-    #[arg(long, value_delimiter = ',', value_name = "SHARE,..", default_value = "0", value_parser = parse_share)]
+    #[arg(long, value_delimiter = ',', value_name = "SHARE,..", default_values_t = Grid::paper().dropouts, value_parser = parse_share)]
     pub(crate) dropout: Vec<f64>,
     /// Margins of the max-margin losses to choose from
-    #[arg(long, value_delimiter = ',', value_name = "MARGIN,..", default_value = "1,2.5,5,7.5,10", value_parser = parse_positive)]
+    #[arg(long, value_delimiter = ',', value_name = "MARGIN,..", default_values_t = Grid::paper().margins, value_parser = parse_positive)]
     pub(crate) margin: Vec<f64>,
     #[command(flatten)]
     pub(crate) training: TrainingArgs,

@@ -12,7 +12,7 @@ use crate::program::budget::Budget;
 use crate::program::convert::unknown_extension;
 use crate::program::failure::{Failure, code};
 use crate::program::inputs;
-use crate::program::progress::Interruption;
+use crate::program::progress::{Interruption, Progress};
 use crate::program::report::{self, InputReport, OutputReport};
 use crate::program::searcher;
 
@@ -58,16 +58,18 @@ pub(super) fn run(args: &MapApply, interruption: &Interruption) -> Result<(), Fa
     AtomicFile::create(output)?;
 
     budget.take(4 * (matrix.n() * map.dy()) as u64, "holding the mapped rows")?;
-    let mapped = threads.install(|| map.apply_rows(matrix, Pieces::Parallel)).map_err(|error| match error {
-        MapError::Overflow { row } => Failure::bad_data(format!(
-            "{}: row {} (from 0) is mapped to values beyond f32",
-            input.name(),
-            row + matrix.rows_offset()
-        ))
-        .hint(format!("{model} was trained on rows of other magnitude")),
-        error => error.into(),
-    })?;
-    interruption.check()?;
+    let progress = Progress::new(&format!("map {}", input.name()), "rows", interruption);
+    let mapped =
+        threads.install(|| map.apply_rows(matrix, Pieces::Parallel, &progress)).map_err(|error| match error {
+            MapError::Overflow { row } => Failure::bad_data(format!(
+                "{}: row {} (from 0) is mapped to values beyond f32",
+                input.name(),
+                row + matrix.rows_offset()
+            ))
+            .hint(format!("{model} was trained on rows of other magnitude")),
+            error => error.into(),
+        })?;
+    drop(progress);
     let rows = SliceRows::new(&mapped, map.dy());
     let vectors = Vectors { rows: &rows, names: matrix.names() };
     let prepared = prepare_matrix(vectors, format, output, budget.left(), interruption)?;

@@ -245,14 +245,11 @@ fn finish(
     let prepared = prepare_tensors(&model::content(map, &description)?, "map", &args.output)?;
     let csv = args.curve.as_ref().map(|path| curve::write(path, &lines)).transpose()?;
     let title = description.title();
-    let subtitle = format!(
-        "{}, K = {}, self {}d; {} to train on, {} to test on",
-        args.metric,
-        args.k,
-        spelled(&args.self_rule),
-        counted(split.train.len(), "row"),
-        split.test.len()
-    );
+    let rows = format!("{} to train on, {} to test on", counted(split.train.len(), "row"), split.test.len());
+    let subtitle = match spaces {
+        Some(_) => format!("{}, K = {}, self {}d; {rows}", args.metric, args.k, spelled(&args.self_rule)),
+        None => rows,
+    };
     let without = spaces.map(Spaces::without_map).transpose();
     let without = without.map_err(|error| Failure::bad_data(error.to_string()))?;
     let chosen = args.patience.map(|_| kept_epochs(&lines, true));
@@ -323,9 +320,7 @@ fn text(report: &Report, subtitle: &str) -> String {
             text += &format!("; leave-one-out error {error}\n");
         }
     }
-    if report.neighbours.is_some() {
-        text += &format!("{subtitle}\n");
-    }
+    text += &format!("{subtitle}\n");
     text += &format!("\n{}\n", curve::table(&report.curve));
     text += match &map.training {
         Training::Batches { .. } => "The train loss of an epoch is the mean over its batches, each before its step.\n",
