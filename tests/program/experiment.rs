@@ -232,6 +232,28 @@ fn layers_of_a_file_share_no_trainings() {
 }
 
 #[test]
+fn other_classes_share_no_trainings_and_the_same_classes_do() {
+    let folder = folder();
+    let labels = |name: &str, end: &str, first: usize| {
+        let lines = (0..150).fold(String::new(), |text, i| text + if i < first { "sea" } else { "sky" } + end);
+        folder.write(name, lines);
+    };
+    labels("labels", "\n", 30);
+    labels("spelled-otherwise", "\t\r\n", 30);
+    labels("other", "\n", 31);
+    let trainings = |labels: &str| {
+        let run = folder.run(&format!(
+            "experiment cross-modal x.npy y.npy {labels} --direction x-to-y --losses max-margin --margin 1 -o out {LINEAR}"
+        ));
+        assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{run:?}");
+        names(&folder.path("out/grid")).len()
+    };
+    let counts = ["", "--labels labels", "--labels spelled-otherwise", "--labels other"].map(trainings);
+    // Of 2 learning rates on 5 folds.
+    assert_eq!(counts, [10, 20, 20, 30]);
+}
+
+#[test]
 fn no_input_is_overwritten() {
     let folder = folder();
     fs::create_dir_all(folder.path("out/curves")).unwrap();

@@ -208,6 +208,38 @@ fn what_cannot_be_trained_on_is_told() {
 }
 
 #[test]
+fn rows_and_labels_are_told_in_the_report_and_in_the_model() {
+    let folder = Folder::new();
+    let rows = |values: &[f32], d: usize, skipped: usize| -> String {
+        let row = |(i, row): (usize, &[f32])| {
+            let cells: Vec<String> = row.iter().map(f32::to_string).collect();
+            format!("w{i},{}\n", cells.join(","))
+        };
+        values.chunks(d).enumerate().skip(skipped).map(row).collect()
+    };
+    let x = format!("name,a,b,c\nzero,0,0,0\n{}", rows(&noise(20 * 3, 1), 3, 0));
+    folder.write("x.csv", x);
+    folder.write("y.csv", format!("name,a,b\nzero,1,2\n{}", rows(&noise(20 * 2, 2), 2, 4)));
+    folder.write("labels", "sea\nsky\nroad\n".repeat(7));
+    let arguments =
+        "map fit x.csv y.csv --join name --zero drop --labels labels --loss max-margin --epochs 2 -o m.safetensors";
+    let text = folder.run(arguments).stdout;
+    for part in [
+        "16 rows to train on, 0 to test on\n",
+        "[x] 4 rows left out: not in every file under that name.\n1 row dropped from every file: zero in one of them.\n",
+        "; labels of labels, xxh3:",
+    ] {
+        assert!(text.contains(part), "'{part}' is not in\n{text}");
+    }
+    let json = folder.run(&format!("{arguments} --json")).json();
+    assert_eq!((&json["inputs"][0]["left_out"], &json["inputs"][1]["left_out"]), (&4.into(), &0.into()));
+    assert_eq!(json["map"]["labels"], json["inputs"][0]["labels"]);
+    assert_eq!(json["map"]["labels"]["path"], "labels");
+    let applied = folder.run("map apply m.safetensors x.csv -o f.csv --json").json();
+    assert_eq!(applied["map"]["labels"], json["map"]["labels"]);
+}
+
+#[test]
 fn what_is_no_map_or_does_not_fit_is_told() {
     let folder = folder();
     folder.run("map fit x.npy y.npy -o m --map nn-1 --hidden 4 --epochs 2");

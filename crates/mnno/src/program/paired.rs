@@ -34,6 +34,8 @@ pub(crate) struct Paired {
     /// Pairs to train on; those behind them are for tests.
     pub(crate) train: usize,
     classes: Option<Classes>,
+    /// A hash of the labels of all rows, in their order.
+    labels: u128,
     /// The rows of the files of X and Y, for messages.
     rows: Vec<[u32; 2]>,
     /// Rows left out because they are zero.
@@ -56,6 +58,7 @@ pub(crate) fn open(
         y: Vec::new(),
         train: 0,
         classes: None,
+        labels: 0,
         rows: Vec::new(),
         dropped: 0,
         left_out: Vec::new(),
@@ -89,6 +92,7 @@ pub(crate) fn open(
             ));
         }
         paired.classes = Some(classes);
+        paired.labels = hash_of(&labels);
     }
     if args.constant == ConstantRule::Error {
         for space in 0..2 {
@@ -96,6 +100,19 @@ pub(crate) fn open(
         }
     }
     Ok(paired)
+}
+
+/// Labels hold neither blanks nor ends of lines.
+fn hash_of(labels: &[Vec<String>]) -> u128 {
+    let mut hasher = Xxh3::new();
+    for row in labels {
+        for label in row {
+            hasher.update(label.as_bytes());
+            hasher.update(b" ");
+        }
+        hasher.update(b"\n");
+    }
+    hasher.digest128()
 }
 
 /// Pairs two files and appends their rows.
@@ -220,18 +237,9 @@ impl Paired {
         for values in [&self.x, &self.y] {
             hasher.update(cast_slice(values));
         }
-        let mut text = format!(
-            "{} of {} rows, {} {} dims, {:032x}",
-            self.train,
-            self.n(),
-            self.d(0),
-            self.d(1),
-            hasher.digest128()
-        );
-        for labels in self.inputs.iter().filter_map(|input| input.matrix.label_file()) {
-            text += &format!(", {}", labels.1);
-        }
-        text
+        let values = hasher.digest128();
+        let [dx, dy] = [0, 1].map(|space| self.d(space));
+        format!("{} of {} rows, {dx} {dy} dims, {values:032x} {:032x}", self.train, self.n(), self.labels)
     }
 
     /// The file and the row of it that row `i` of the pairs is in a space.
