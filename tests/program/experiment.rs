@@ -145,6 +145,16 @@ fn fixed_test_rows_are_tested_by_maps_of_several_seeds() {
     let compared = folder.run("compare tx.npy ty.npy -k 3 --permutations 0 --json").json();
     let (found, expected) = (&json["rows"][0]["x_y"], &compared["results"][0]["value"]);
     assert!((found.as_f64().unwrap() - expected.as_f64().unwrap()).abs() < 1e-12);
+    // A closed form has no seed; it stands for every run all the same.
+    let ridge = folder
+        .run("experiment cross-modal x.npy y.npy --test-x tx.npy --test-y ty.npy -o ridge --runs 3 --maps ridge -k 3 --json")
+        .json();
+    let of_splits = |split: u64| -> Vec<&Value> {
+        let splits = ridge["splits"].as_array().unwrap();
+        splits.iter().filter(|of| of["split"] == split).map(|of| &of["y_fx"]).collect()
+    };
+    assert_eq!(of_splits(0).len(), 4);
+    assert!(of_splits(0) == of_splits(1) && of_splits(1) == of_splits(2) && of_splits(3).is_empty());
 }
 
 #[test]

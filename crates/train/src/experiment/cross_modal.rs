@@ -71,7 +71,7 @@ pub struct Cell {
 }
 
 /// The map of a split.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Run {
     /// How it was found.
     pub choice: Option<Choice>,
@@ -119,8 +119,13 @@ pub fn train<'a, E: From<MapError> + Send + 'a>(
             several.iter().enumerate().map(|(number, splits)| choose(splits, Some(number))).collect::<Result<_, E>>()?
         }
     };
-    let splits: Vec<_> = plan.splits.iter().zip(&plan.seeds).enumerate().collect();
-    let runs = splits
+    let mut splits: Vec<_> = plan.splits.iter().zip(&plan.seeds).enumerate().collect();
+    // A closed form has no seed: of equal splits it is computed once.
+    let is_repeated = matches!(scheme, Scheme::Ridge(_)) && plan.splits.windows(2).all(|pair| pair[0] == pair[1]);
+    if is_repeated {
+        splits.truncate(1);
+    }
+    let mut runs = splits
         .into_par_iter()
         .with_max_len(1)
         .map(|(number, (split, &seed))| {
@@ -149,7 +154,10 @@ pub fn train<'a, E: From<MapError> + Send + 'a>(
             let (mse, r2) = errors(&mapped, &gather(pairs.y, pairs.dy, &split.test), pairs.dy);
             Ok(Run { choice, lambda, mapped, mse, r2 })
         })
-        .collect::<Result<_, MapError>>()?;
+        .collect::<Result<Vec<_>, MapError>>()?;
+    if is_repeated {
+        runs = vec![runs.remove(0); plan.splits.len()];
+    }
     Ok(Cell { runs })
 }
 

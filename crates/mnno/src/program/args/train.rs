@@ -275,6 +275,11 @@ pub(crate) enum MapKind {
 }
 
 impl MapKind {
+    /// Hidden layers; a ridge regression has none.
+    pub(crate) fn hidden(self) -> usize {
+        if let Self::Trained(hidden) = self { hidden } else { 0 }
+    }
+
     pub(crate) fn name(self) -> String {
         match self {
             Self::Trained(0) => "lin".to_owned(),

@@ -209,10 +209,9 @@ fn take_memory(
     budget: &mut Budget,
 ) -> Result<(), Failure> {
     let pairs = paired.pairs(false);
-    let depth = |kind: &MapKind| if let MapKind::Trained(hidden) = kind { *hidden } else { 0 };
     let units = args.hidden.iter().copied().max().unwrap_or(0);
     let of_map = |kind: &MapKind| {
-        training_memory(&widths(pairs.dx, depth(kind), units, pairs.dy), args.training.batch, args.training.optimizer)
+        training_memory(&widths(pairs.dx, kind.hidden(), units, pairs.dy), args.training.batch, args.training.optimizer)
     };
     let largest = args.maps.iter().map(of_map).max().unwrap_or(0);
     budget.take(largest * threads.current_num_threads() as u64, "training maps side by side")?;

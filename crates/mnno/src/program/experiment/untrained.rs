@@ -92,8 +92,7 @@ pub(super) fn run(args: &Untrained, interruption: &Interruption) -> Result<(), F
     let of_subset = |pair: &RatedPair| RatedPair { rows: pair.rows.map(|row| row.and_then(place)), ..*pair };
     let pairs: Vec<Vec<RatedPair>> = found.iter().map(|found| found.pairs.iter().map(of_subset).collect()).collect();
     let d = input.matrix.d();
-    let depth = |kind: &MapKind| if let MapKind::Trained(hidden) = kind { *hidden } else { 0 };
-    let deepest = args.maps.iter().map(depth).max().unwrap_or(0);
+    let deepest = args.maps.iter().map(|kind| kind.hidden()).max().unwrap_or(0);
     let sizes = mnno::train::widths(d, deepest, args.hidden, args.dims);
     let weights: usize = sizes.windows(2).map(|pair| pair[0] * pair[1] + pair[1]).sum();
     budget.take(4 * (weights + rows.len() * args.dims) as u64, "a random map and the rows that it maps")?;
@@ -102,7 +101,7 @@ pub(super) fn run(args: &Untrained, interruption: &Interruption) -> Result<(), F
     let mut results = Vec::new();
     for kind in &args.maps {
         let shape = library::Untrained {
-            hidden: depth(kind),
+            hidden: kind.hidden(),
             units: args.hidden,
             outputs: args.dims,
             activation: args.activation,

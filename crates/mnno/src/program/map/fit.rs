@@ -70,8 +70,7 @@ pub(super) fn run(args: &MapFit, interruption: &Interruption) -> Result<(), Fail
             .hint("set some aside with --test-share 0.2, or give --test-x and --test-y"));
     }
     let options = options(args)?;
-    let hidden = if let MapKind::Trained(hidden) = args.map { hidden } else { 0 };
-    let sizes = widths(pairs.dx, hidden, args.hidden, pairs.dy);
+    let sizes = widths(pairs.dx, args.map.hidden(), args.hidden, pairs.dy);
     if args.map == MapKind::Ridge {
         budget.take(ridge_memory(&pairs), "ridge regression")?;
     } else {
