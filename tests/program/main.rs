@@ -7,7 +7,7 @@ mod budget;
 mod cases;
 mod compare;
 mod convert;
-mod experiment;
+mod cross_modal;
 #[cfg(target_os = "linux")]
 mod faults;
 #[cfg(target_os = "linux")]
@@ -19,4 +19,5 @@ mod knn;
 mod map;
 mod real_data;
 mod run;
+mod untrained;
 mod words;
