@@ -74,7 +74,7 @@ fn results_have_the_stated_shape_in_every_file() {
     assert_eq!(kept["rows"], json["rows"]);
     let csv = fs::read_to_string(folder.path("out/results.csv")).unwrap();
     assert!(
-        csv.starts_with("direction,map,loss,metric,self,k,x_fx,y_fx,x_y,chance,p,p_signed_rank,mse,r2\nx->y,lin,mse,")
+        csv.starts_with("direction,map,loss,metric,self,k,x_fx,y_fx,x_y,chance,tied_x,tied_y,tied_fx,p,p_signed_rank,mse,r2\nx->y,lin,mse,")
     );
     assert_eq!(csv.lines().count(), 25);
     // Rows are means of splits, which have a file of their own.
@@ -87,7 +87,9 @@ fn results_have_the_stated_shape_in_every_file() {
         assert!(values.len() == 5 && (mean - found[key].as_f64().unwrap()).abs() < 1e-12, "{key}: {values:?}");
     }
     let splits = fs::read_to_string(folder.path("out/splits.csv")).unwrap();
-    assert!(splits.starts_with("direction,map,loss,metric,k,split,x_fx,y_fx,x_y,chance,mse,r2\nx->y,lin,mse,"));
+    assert!(splits.starts_with(
+        "direction,map,loss,metric,k,split,x_fx,y_fx,x_y,chance,tied_x,tied_y,tied_fx,mse,r2\nx->y,lin,mse,"
+    ));
     assert_eq!(splits.lines().count(), 1 + 5 * 24);
     let markdown = fs::read_to_string(folder.path("out/table.md")).unwrap();
     assert!(markdown.contains("| x->y | nn-1 | mse | **0."), "{markdown}");
@@ -281,6 +283,36 @@ fn no_input_is_overwritten() {
     }
 }
 
+/// Rows that stand twice have neighbours at the same distance.
+#[test]
+fn ties_are_counted_in_each_space() {
+    let folder = Folder::new();
+    let rows = noise(60 * 4, 1);
+    folder.npy("x.npy", 4, &rows);
+    // Three rows each: with two neighbours no row is tied, with three every one.
+    let thrice: Vec<f32> = (0..60).flat_map(|i| rows[i % 20 * 4..][..4].to_vec()).collect();
+    folder.npy("thrice.npy", 4, &thrice);
+    let arguments = "--maps ridge --direction x-to-y -o out --test-x thrice.npy --test-y x.npy --runs 2 --folds 2";
+    let run = |k: usize| folder.run(&format!("experiment cross-modal x.npy x.npy {arguments} -k {k} --json")).json();
+    for (k, tied) in [(2, 0.0), (3, 1.0)] {
+        let json = run(k);
+        for of in json["rows"].as_array().unwrap().iter().chain(json["splits"].as_array().unwrap()) {
+            assert_eq!(
+                (&of["tied_x"], &of["tied_y"], &of["tied_fx"]),
+                (&tied.into(), &0.0.into(), &tied.into()),
+                "{of}"
+            );
+        }
+    }
+    let text = folder.run(&format!("experiment cross-modal x.npy x.npy {arguments} -k 3")).stdout;
+    assert!(
+        text.contains("Up to 100.0 % of the test rows are tied across K in X or Y, and up to 100.0 % in f(X): "),
+        "{text}"
+    );
+    let text = folder.run(&format!("experiment cross-modal x.npy x.npy {arguments} -k 2")).stdout;
+    assert!(!text.contains("tied across"), "{text}");
+}
+
 #[test]
 fn flags_that_do_nothing_are_told() {
     let folder = folder();
@@ -328,6 +360,8 @@ fn kept_trainings_that_were_changed_are_refused() {
         &text[..text.len() / 2],
         &text.replace("\"fold\":2", "\"fold\":1"),
         &text.replace("[[", "[[1.0,1.0],["),
+        // Another number of the same length.
+        &text.replacen(".1", ".2", 1).replacen(".3", ".4", 1).replacen(".5", ".6", 1),
     ] {
         folder.write(&format!("out/{name}"), broken);
         let run = folder.run(&arguments);
@@ -335,7 +369,18 @@ fn kept_trainings_that_were_changed_are_refused() {
         assert!(run.stderr.starts_with(&format!("error: out/{name}: ")), "{}", run.stderr);
         assert!(run.stderr.ends_with("remove it, and it is trained again\n"), "{}", run.stderr);
     }
-    fs::remove_file(folder.path("out").join(&name)).unwrap();
+    let path = folder.path("out").join(&name);
+    // A training of the same point with another loss.
+    assert_eq!(folder.run(&arguments.replace("--maps lin", "--maps lin --losses cosine")).code, Some(0));
+    fs::copy(folder.path("out").join(name.replace(".mse", ".cosine")), &path).unwrap();
+    let run = folder.run(&arguments);
+    assert!(run.code == Some(65) && run.stderr.contains("its content has the hash "), "{run:?}");
+    fs::remove_file(&path).unwrap();
+    fs::create_dir(&path).unwrap();
+    assert!(
+        folder.run(&arguments).stderr.starts_with(&format!("error: out/{name}: is no file (x->y lin mse)\nhint: "))
+    );
+    fs::remove_dir(&path).unwrap();
     assert_eq!(folder.run(&arguments).code, Some(0));
     assert_eq!(fs::read_to_string(folder.path("out").join(&name)).unwrap(), text);
 }
@@ -344,26 +389,37 @@ fn kept_trainings_that_were_changed_are_refused() {
 fn what_cannot_be_done_is_told() {
     let folder = folder();
     folder.write("file", "");
+    fs::create_dir_all(folder.path("taken/table.md")).unwrap();
     folder.npy("tiny.npy", 5, &noise(4 * 5, 1));
     folder.npy("zero.npy", 5, &[[0.0; 5].as_slice(), &noise(149 * 5, 3)].concat());
     for (arguments, code, message) in [
         (
             "x.npy y.npy -o out -k 30",
             2,
-            "error: 30 rows to find neighbours among are too few for k = 30: each needs 30 others\n\
+            "error: k = 30 neighbours are more than the 29 candidates that each of 30 rows has\n\
              hint: choose a smaller -k, or train and test on more rows",
+        ),
+        (
+            "x.npy y.npy -o out -k 3 --losses mse,max-margin --batch 1",
+            2,
+            "error: --batch 1: max-margin takes negatives from the other rows of a batch\nhint: choose a larger --batch",
         ),
         ("x.npy y.npy -o out -k 0", 2, "error: k is 0: an overlap needs at least one neighbour"),
         (
             "tiny.npy tiny.npy -o out -k 1",
             2,
-            "error: 4 rows are too few: 5 are needed\n\
+            "error: too few rows: 4, where 5 are needed\n\
              hint: give more rows; cross-validation takes a row for each of its --folds at least",
         ),
         (
             "x.npy y.npy -o file -k 3",
             73,
             "error: file: the folder of the results is no folder\nhint: name a folder with -o",
+        ),
+        (
+            "x.npy y.npy -o taken -k 3",
+            73,
+            "error: taken/table.md: an output needs the name of a file, and this is a folder\nhint: name another folder with -o",
         ),
         (
             "x.npy zero.npy -o out -k 3",
@@ -374,7 +430,8 @@ fn what_cannot_be_done_is_told() {
         (
             "x.npy y.npy -o out -k 3 --learning-rate 1e30 --optimizer sgd --maps lin --epochs 2",
             65,
-            "error: the loss is not finite at any point of the grid: the smallest learning rate is 1000000000000000000000000000000\n\
+            "error: the loss is not finite at any point of the grid: the smallest learning rate is 1000000000000000000000000000000 \
+             (x->y lin mse)\n\
              hint: choose a smaller --learning-rate; values far from 1 train better when they are scaled first",
         ),
     ] {

@@ -178,6 +178,12 @@ fn what_cannot_be_trained_on_is_told() {
             "error: --patience watches the test loss, and there are no rows to test on\n\
              hint: set some aside with --test-share 0.2, or give --test-x and --test-y",
         ),
+        ("x.npy y.npy -o m --mnno -k 0", 2, "error: k is 0: an overlap needs at least one neighbour"),
+        (
+            "x.npy y.npy -o m --map ridge --rows 0..1",
+            2,
+            "error: too few rows: 1, where 2 are needed\nhint: give more rows",
+        ),
         ("x.npy y.npy -o m --curve m", 2, "error: m: two outputs would be this file"),
         (
             "x.npy y.npy --labels one.txt --loss max-margin -o m",
@@ -189,7 +195,7 @@ fn what_cannot_be_trained_on_is_told() {
         (
             "x.npy y.npy --test-share 0.05 --mnno -o m",
             2,
-            "error: 6 rows to find neighbours among are too few for k = 10: each needs 10 others\n\
+            "error: k = 10 neighbours are more than the 5 candidates that each of 6 rows has\n\
              hint: choose a smaller -k, or train and test on more rows",
         ),
         (
@@ -253,9 +259,17 @@ fn what_is_no_map_or_does_not_fit_is_told() {
     broken[8 + length + 4..][..4].copy_from_slice(&f32::NAN.to_le_bytes());
     folder.write("nan", &broken);
     let run = folder.run("map apply nan x.npy -o f.npy");
-    run.fails_with(65, "error: nan: a weight of layer 0 (from 0) is NaN\nhint: mnno map fit writes files of maps");
+    run.fails_with(
+        65,
+        "error: nan: a weight or bias of layer 0 (from 0) is NaN\nhint: mnno map fit writes files of maps",
+    );
     folder.write("cut", &model[..model.len() - 4]);
     assert_eq!(folder.run("map apply cut x.npy -o f.npy").code, Some(65));
+    folder.run("map apply x.npy m -o f.npy").fails_with(
+        65,
+        "error: x.npy: the header declares its length as 379676406402707 bytes, but 3000 remain\n\
+         hint: the map, a safetensors file of mnno map fit, comes before the rows; is this another file, or a damaged one?",
+    );
     folder.run("convert x.npy x.safetensors");
     folder.run("map apply x.safetensors x.npy -o f.npy").fails_with(
         65,

@@ -34,6 +34,18 @@ fn untrained_tells_of_zero_vectors() {
 }
 
 #[test]
+fn a_row_beyond_f32_is_named() {
+    let folder = Folder::new();
+    folder.write("v.txt", "idle 1 1\nsun 1 0\nday 3e38 3e38\nsea 0.4 0.9\n");
+    folder.write("r.txt", "sun day 3\nsun sea 1\nday sea 0\n");
+    folder.run("experiment untrained v.txt r.txt --maps lin").fails_with(
+        65,
+        "error: v.txt: row 2 (from 0), 'day', is mapped to values beyond f32\n\
+         hint: scale the vectors down: divide all by one number",
+    );
+}
+
+#[test]
 fn untrained_maps_keep_similarities() {
     let folder = Folder::new();
     // Words on a fan, so that similarity to the first falls.

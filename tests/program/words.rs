@@ -160,6 +160,12 @@ fn names_may_lie_beside_the_vectors() {
         folder.run("words v.npy r.txt --names more").stderr,
         "note: more: 'sun' in its first line is taken for a header, since rows are one fewer than lines\n"
     );
+    // So does one too few, below a header.
+    folder.write("less", "word\tid\nsun\t1\nday\t2\nmoon\t3\nsea\t4\nland\t5\n");
+    assert_eq!(
+        folder.run("words v.npy r.txt --names less").stderr,
+        "note: less: 'word' in its first line is taken for a name, since there are as many lines as rows\n"
+    );
     folder.write("gap", "sun\nday\n\nsea\nland\ncave\n");
     folder.run("words v.npy r.txt --names gap").fails_with(65, "error: gap: line 3 has no name");
 }
@@ -208,6 +214,7 @@ fn ratings_come_in_the_layouts_of_their_authors() {
     for (name, text) in [
         ("simlex", "word1\tword2\tPOS\tSimLex999\nsun\tday\tN\t9\nsun\tsea\tN\t3\nsun\tcave\tN\t1\n"),
         ("ws353.csv", "\u{feff}Word 1,Word 2,Human (mean)\r\nsun,day,9\r\n\"sun\",sea,3.5\r\nsun,cave,1\r\n"),
+        ("pairs.csv", "pair,score\nsun#day,9\nsun#sea,3.5\nsun#cave,1\n"),
         ("blank.csv", "sun,day,9\n  \nsun,sea,3.5\nsun,cave,1\n"),
         ("men", "sun-n day-n 50.000000\nsun-n sea-n 20.0\n\nsun-n cave-n 3\n"),
         ("comments", "# The set\n# Word 1\tWord 2\tHuman (mean)\nsun\tday\t9\nsun\tsea\t3\nsun\tcave\t1\n"),
@@ -229,6 +236,14 @@ fn ratings_come_in_the_layouts_of_their_authors() {
         (&both["ratings"][1]["path"], &both["ratings"][1]["column"]),
         (&"semvis::VISUAL".into(), &"VISUAL".into())
     );
+    // A rating that is missing makes no other column that of the ratings.
+    folder.write("gap", "a\tb\tscore\tn\nsun\tday\tNA\t12\nsun\tsea\t3\t11\n");
+    let run = folder.run("words vectors.txt gap");
+    assert!(run.code == Some(2) && run.stderr.contains("none was chosen: score, n\n"), "{run:?}");
+    folder.write("same", "a,b,s,s\nsun,day,9,1\nsun,sea,3,2\n");
+    folder
+        .run("words vectors.txt same::s")
+        .fails_with(2, "error: same: several columns have the heading 's'\nhint: give them headings that differ");
     // Without a header columns have numbers.
     folder.write("raters", "sun day 5 1\nsun sea 3 2\nsun cave 1 3\n");
     let run = folder.run("words vectors.txt raters");
@@ -255,6 +270,8 @@ fn bad_ratings_are_refused_with_their_place() {
         ("sun day \u{2014}\nsun sea 2\n", "line 1: the rating '\u{2014}' is not a finite number"),
         ("sun day 5O\nsun sea 2\n", "line 1: the rating '5O' is not a finite number"),
         ("sun,day,1\rsun,sea,2\r", "its lines end with a carriage return alone"),
+        ("a\tb\tscore\nsun\tday\tNA\nsun\tsea\t2\n", "line 2: the rating 'NA' is not a finite number"),
+        ("sun day NA\nsun sea 2\n", "line 1: the rating 'NA' is not a finite number"),
     ] {
         folder.write("r.txt", text);
         let run = folder.run("words vectors.txt r.txt");

@@ -388,7 +388,11 @@ impl StoreError {
             | Self::NotAMatrix { layers: true, .. }
             | Self::RowRange { .. }
             | Self::Text {
-                fault: TextFault::NoHeader { .. } | TextFault::NoColumn { .. } | TextFault::SeveralColumns { .. },
+                fault:
+                    TextFault::NoHeader { .. }
+                    | TextFault::NoColumn { .. }
+                    | TextFault::SameHeading { .. }
+                    | TextFault::SeveralColumns { .. },
                 ..
             } => ErrorKind::Usage,
             _ => ErrorKind::BadData,

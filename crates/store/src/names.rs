@@ -56,7 +56,7 @@ pub(crate) fn read(
                 "{argument}: '{heading}' in its first line is taken for a header, since rows are one fewer than lines"
             ));
         }
-        let column = place(&header, wanted).map_err(fault)?;
+        let column = wanted.map_or(Ok(0), |wanted| place(header.iter(), wanted)).map_err(fault)?;
         for (i, row) in table.enumerate() {
             add(i + 2, &row.map_err(fault)?[column])?;
         }
@@ -67,6 +67,13 @@ pub(crate) fn read(
     } else if lines == n {
         if let Some(wanted) = wanted {
             return Err(fault(TextFault::NoHeader { wanted }));
+        }
+        let first = text.split(['\t', '\n']).next().unwrap_or_default();
+        if !first.is_empty() && is_name_heading(first.as_bytes()) {
+            remark = Some(format!(
+                "{argument}: '{}' in its first line is taken for a name, since there are as many lines as rows",
+                shown(first.trim())
+            ));
         }
         for (i, line) in text.lines().enumerate() {
             add(i + 1, line.split('\t').next().unwrap_or_default().trim())?;
@@ -119,11 +126,16 @@ impl Iterator for Table<'_> {
     }
 }
 
-/// The number of the column with a heading; the first if none is asked for.
-fn place(header: &StringRecord, wanted: Option<String>) -> Result<usize, TextFault> {
-    let Some(wanted) = wanted else { return Ok(0) };
-    header
-        .iter()
-        .position(|column| *column == wanted)
-        .ok_or_else(|| TextFault::NoColumn { wanted, columns: header.iter().map(shown).collect() })
+/// The number of the only column with a heading.
+pub(crate) fn place<S: AsRef<str>>(headings: impl Iterator<Item = S>, wanted: String) -> Result<usize, TextFault> {
+    let headings: Vec<S> = headings.collect();
+    let mut places = (0..headings.len()).filter(|&column| headings[column].as_ref() == wanted);
+    match (places.next(), places.next()) {
+        (Some(column), None) => Ok(column),
+        (Some(_), Some(_)) => Err(TextFault::SameHeading { wanted: shown(&wanted) }),
+        (None, _) => Err(TextFault::NoColumn {
+            wanted,
+            columns: headings.iter().map(|heading| shown(heading.as_ref())).collect(),
+        }),
+    }
 }

@@ -6,6 +6,7 @@ use crate::bytes::{Io, Source};
 use crate::error::{Need, shown};
 use crate::format::headings::is_heading;
 use crate::format::table::NAME_OVERHEAD;
+use crate::names::place;
 use crate::open::split;
 use crate::{Fingerprint, StoreError, TextFault};
 
@@ -84,8 +85,8 @@ pub fn read_ratings(argument: &str, budget: u64) -> Result<Ratings, StoreError> 
     let mut lines = lines(text);
     let first = lines.next().transpose().map_err(cannot_read)?.ok_or_else(|| fault(TextFault::NoRatings))?;
     let second = lines.next().transpose().map_err(cannot_read)?;
-    let columns = Columns::of(&first, second.as_ref(), wanted).map_err(fault)?;
     let cells = first.cells.len();
+    let columns = Columns::of(&first, second.as_ref(), &of_numbers(text, cells), wanted).map_err(fault)?;
     let column = columns.heading.clone();
     let first = columns.heading.is_none().then_some(first);
     let mut held = 0;
@@ -118,15 +119,16 @@ struct Line {
 }
 
 /// The lines of a text behind its comments, in cells: separated by tabs if the first line has any, by commas if that makes
-/// three cells of it or leaves `word1#word2` alone, else by blanks.
+/// three cells of it, or two of it or of the next with `word1#word2` in one of them; else by blanks.
 fn lines(text: &str) -> Box<dyn Iterator<Item = csv::Result<Line>> + '_> {
     let is_comment = |line: &str| line.trim().is_empty() || line.starts_with('#');
     let skipped = text.lines().take_while(|line| is_comment(line)).count();
     let rest = text.split_inclusive('\n').skip(skipped).map(str::len).sum::<usize>();
     let text = &text[text.len() - rest..];
     let first = text.lines().next().unwrap_or_default();
-    let by_commas: Vec<&str> = first.split(',').collect();
-    if !first.contains('\t') && (by_commas.len() > 2 || by_commas.len() == 2 && by_commas[0].contains('#')) {
+    let commas = first.matches(',').count();
+    let is_joined = |line: &str| line.split_once(',').is_some_and(|(words, _)| words.contains('#'));
+    if !first.contains('\t') && (commas > 1 || commas == 1 && text.lines().take(2).any(is_joined)) {
         let mut reader = csv::ReaderBuilder::new();
         reader.has_headers(false).flexible(true).trim(csv::Trim::All);
         let lines = reader.from_reader(text.as_bytes()).into_records().map(move |cells| {
@@ -145,6 +147,17 @@ fn lines(text: &str) -> Box<dyn Iterator<Item = csv::Result<Line>> + '_> {
     }))
 }
 
+/// The columns that hold a number in any line but the first, which may be a header.
+fn of_numbers(text: &str, columns: usize) -> Vec<bool> {
+    let mut numbers = vec![false; columns];
+    for line in lines(text).skip(1).flatten() {
+        for (found, cell) in numbers.iter_mut().zip(&line.cells) {
+            *found |= is_number(cell);
+        }
+    }
+    numbers
+}
+
 /// Where words and ratings stand in a line.
 struct Columns {
     /// One cell holds both words: `word1#word2`.
@@ -155,35 +168,34 @@ struct Columns {
 }
 
 impl Columns {
-    /// Told by the first two lines, and the column asked for.
-    fn of(first: &Line, second: Option<&Line>, wanted: Option<String>) -> Result<Self, TextFault> {
-        let sample = second.unwrap_or(first);
-        let is_joined = |line: &Line| pair_of(&line.cells[0]).is_some() && line.cells.get(1).is_some_and(is_number);
-        let joined = is_joined(first) || is_joined(sample);
+    /// Told by the first two lines, the columns of the others that hold numbers, and the column asked for.
+    fn of(first: &Line, second: Option<&Line>, numbers: &[bool], wanted: Option<String>) -> Result<Self, TextFault> {
+        let has_number = |column: usize| first.cells.get(column).is_some_and(|cell| numbers[column] || is_number(cell));
+        let joined =
+            has_number(1) && [Some(first), second].iter().flatten().any(|line| pair_of(&line.cells[0]).is_some());
         let words = if joined { 1 } else { 2 };
         if first.cells.len() <= words {
             return Err(TextFault::TooFewCells { line: first.number, cells: first.cells.len() });
         }
-        let in_sample = |column: usize| sample.cells.get(column).is_some_and(is_number);
-        let is_above_numbers = |column| is_heading(first.cells[column].as_bytes()) && in_sample(column);
-        let has_header = second.is_some() && (words..first.cells.len()).any(is_above_numbers);
+        let is_above_numbers = |column: usize| is_heading(first.cells[column].as_bytes()) && numbers[column];
+        let has_header = (words..first.cells.len()).any(is_above_numbers);
         let name = |column: usize| {
             if has_header { first.cells[column].to_owned() } else { (column + 1).to_string() }
         };
-        let shown_names = |columns: &[usize]| columns.iter().map(|&column| shown(&name(column))).collect();
-        let all: Vec<usize> = (words..first.cells.len()).collect();
-        let numbers: Vec<usize> = all.iter().copied().filter(|&column| in_sample(column)).collect();
-        let rating = match wanted {
-            Some(wanted) => match all.iter().find(|&&column| name(column) == wanted) {
-                Some(&column) => column,
-                None => return Err(TextFault::NoColumn { wanted, columns: shown_names(&all) }),
-            },
-            None => match numbers[..] {
+        let all = words..first.cells.len();
+        let rating = if let Some(wanted) = wanted {
+            words + place(all.map(name), wanted)?
+        } else {
+            let of_numbers: Vec<usize> = all.filter(|&column| has_number(column)).collect();
+            match of_numbers[..] {
                 // Whatever stands there is then refused as no number.
                 [] => words,
                 [column] => column,
-                _ => return Err(TextFault::SeveralColumns { columns: shown_names(&numbers) }),
-            },
+                _ => {
+                    let columns = of_numbers.iter().map(|&column| shown(&name(column))).collect();
+                    return Err(TextFault::SeveralColumns { columns });
+                }
+            }
         };
         Ok(Self { joined, rating, heading: has_header.then(|| name(rating)) })
     }

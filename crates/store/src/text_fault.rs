@@ -39,6 +39,11 @@ pub enum TextFault {
         /// Those that there are.
         columns: Vec<String>,
     },
+    /// Several columns have the heading asked for.
+    SameHeading {
+        /// The heading.
+        wanted: String,
+    },
     /// Several columns of ratings, and none chosen.
     SeveralColumns {
         /// Their headings, or numbers from 1.
@@ -96,6 +101,7 @@ impl std::fmt::Display for TextFault {
             Self::NoColumn { wanted, columns } => {
                 write!(f, "there is no column '{wanted}'; it has {}", columns.join(", "))
             }
+            Self::SameHeading { wanted } => write!(f, "several columns have the heading '{wanted}'"),
             Self::SeveralColumns { columns } => {
                 write!(f, "there are several columns of ratings, and none was chosen: {}", columns.join(", "))
             }
@@ -121,6 +127,7 @@ impl TextFault {
             }
             Self::NoHeader { .. } => "leave the column out, or put a header above the names",
             Self::NoColumn { .. } | Self::SeveralColumns { .. } => "choose a column with ::COLUMN behind the path",
+            Self::SameHeading { .. } => "give them headings that differ",
             Self::Ragged { .. } => {
                 "every line needs as many cells as the first; a cell with a comma is written in quotes"
             }

@@ -20,8 +20,8 @@ pub enum MapError {
     /// Layers that do not make a map.
     #[error("the layers do not fit each other, or are none or more than 9")]
     Layers,
-    /// A weight that is no number.
-    #[error("a weight of layer {layer} (from 0) is {value}")]
+    /// A weight or bias that is no number.
+    #[error("a weight or bias of layer {layer} (from 0) is {value}")]
     NonFiniteWeight {
         /// The layer.
         layer: usize,
@@ -46,7 +46,7 @@ pub enum MapError {
     #[error("interrupted")]
     Interrupted,
     /// Too few rows for what is asked.
-    #[error("{rows} rows are too few: {needed} are needed")]
+    #[error("too few rows: {rows}, where {needed} are needed")]
     Rows {
         /// Rows there are.
         rows: usize,
@@ -100,17 +100,9 @@ pub enum ExperimentError {
         /// Why.
         source: SearchError,
     },
-    /// Lists cannot be compared.
+    /// Lists cannot be compared, or have no `k` candidates.
     #[error(transparent)]
     Measure(#[from] MeasureError),
-    /// Too few rows to be tested on have `k` neighbours among each other.
-    #[error("{rows} test rows are too few for k = {k} neighbours")]
-    FewRows {
-        /// Rows.
-        rows: usize,
-        /// Neighbours.
-        k: usize,
-    },
 }
 
 impl ExperimentError {

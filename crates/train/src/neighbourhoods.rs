@@ -55,15 +55,14 @@ impl Neighbourhoods {
     /// Searches both spaces for the neighbours of the rows `rows` among each other.
     ///
     /// # Errors
-    /// [`ExperimentError::FewRows`] if `rows` are too few for `k`, or the search's.
+    /// [`ExperimentError::Measure`] if `rows` are too few for `k`, or the search's.
     pub fn new(
         pairs: &Pairs<'_>,
         rows: &[u32],
         metric: Metric,
         neighbouring: &Neighbouring<'_>,
     ) -> Result<Self, ExperimentError> {
-        let (n, k) = (rows.len(), neighbouring.k);
-        check_k(n, k, neighbouring.rule).map_err(|_| ExperimentError::FewRows { rows: n, k })?;
+        check_k(rows.len(), neighbouring.k, neighbouring.rule)?;
         let lists = |space, values, d| {
             let lists = neighbouring.lists(metric, space, &gather(values, d, rows), d);
             lists.map_err(|error| error.renumbered(rows))

@@ -79,8 +79,7 @@ impl From<MapError> for Failure {
             MapError::Diverged { .. } | MapError::AllDiverged { .. } => Self::bad_data(message)
                 .hint("choose a smaller --learning-rate; values far from 1 train better when they are scaled first"),
             MapError::Overflow { .. } => Self::bad_data(message).hint("choose a smaller --learning-rate"),
-            MapError::Rows { .. } => Self::usage(message)
-                .hint("give more rows; cross-validation takes a row for each of its --folds at least"),
+            MapError::Rows { .. } => Self::usage(message).hint("give more rows"),
             _ => Self::bad_data(message),
         }
     }

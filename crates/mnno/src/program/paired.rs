@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use bytemuck::cast_slice;
+use mnno::measures::MeasureError;
 use mnno::store::plain;
 use mnno::train::{Classes, ExperimentError, MapError, Pairs, Space};
 use mnno::{Metric, SearchError};
@@ -257,13 +258,10 @@ impl Paired {
                     .hint("choose a smaller --learning-rate")
             }
             ExperimentError::Map(error) => error.into(),
-            ExperimentError::FewRows { rows, k } => {
-                let message = format!(
-                    "{} to find neighbours among are too few for k = {k}: each needs {k} others",
-                    counted(rows, "row")
-                );
-                Failure::usage(message).hint("choose a smaller -k, or train and test on more rows")
+            ExperimentError::Measure(error @ MeasureError::KTooLarge { .. }) => {
+                Failure::usage(error.to_string()).hint("choose a smaller -k, or train and test on more rows")
             }
+            ExperimentError::Measure(error @ MeasureError::KZero) => Failure::usage(error.to_string()),
             ExperimentError::Search { space, source } => self.search_failure(space, source, swapped, budget),
             error => Failure::bad_data(error.to_string()),
         }

@@ -1,10 +1,21 @@
 //! What the commands that train have in common.
 
-use mnno::train::{Optimizer, Pairs};
+use mnno::train::{Loss, Optimizer, Pairs};
+
+use super::failure::Failure;
 
 /// The name of a value in a table of names.
 pub(crate) fn name_of<T: Copy + PartialEq>(table: &[(T, &'static str)], wanted: T) -> &'static str {
     table.iter().find(|(value, _)| *value == wanted).map_or("", |(_, name)| name)
+}
+
+/// Refuses batches in which no row has a negative.
+pub(crate) fn check_batch(loss: &str, batch: usize) -> Result<(), Failure> {
+    if batch > 1 || Loss::named(loss, 1.0).is_none_or(|loss| loss.margin().is_none()) {
+        return Ok(());
+    }
+    Err(Failure::usage(format!("--batch {batch}: {loss} takes negatives from the other rows of a batch"))
+        .hint("choose a larger --batch"))
 }
 
 /// Bytes that training a map of some widths takes: weights, what the optimizer remembers of them, a copy, and batches.

@@ -163,6 +163,18 @@ pub(crate) fn without_direction(pairs: usize) -> String {
     format!("{} dropped: zero vectors have no direction.", counted(pairs, "pair"))
 }
 
+/// `row 2 (from 0), 'nil'`.
+fn place(input: &Checked, row: usize) -> String {
+    let name = input.matrix.names().map_or("", |names| &names[row]);
+    format!("row {} (from 0), '{}'", row + input.matrix.rows_offset(), shown(name))
+}
+
+/// What to say of a row that a random map takes beyond f32.
+pub(crate) fn overflow(input: &Checked, row: usize) -> Failure {
+    Failure::bad_data(format!("{}: {}, is mapped to values beyond f32", input.name(), place(input, row)))
+        .hint("scale the vectors down: divide all by one number")
+}
+
 /// Stops at a zero vector that the cosine of a pair would be of; `or_else` is what the command offers beside dropping pairs.
 pub(crate) fn refuse_zero_vectors(
     pairs: &[RatedPair],
@@ -178,10 +190,8 @@ pub(crate) fn refuse_zero_vectors(
     let rows = pairs.iter().filter(is_compared).flat_map(|pair| pair.rows).flatten();
     let zeros: BTreeSet<u32> = rows.filter(|&row| input.check.zero_rows.contains(row as usize)).collect();
     if let Some(&row) = zeros.first() {
-        let name = input.matrix.names().map_or("", |names| &names[row as usize]);
         let also = if zeros.len() > 1 { format!(" (and {} more)", zeros.len() - 1) } else { String::new() };
-        let row = row as usize + input.matrix.rows_offset();
-        return Err(fail(format!("row {row} (from 0), '{}', is a zero vector{also}", shown(name))));
+        return Err(fail(format!("{}, is a zero vector{also}", place(input, row as usize))));
     }
     match unknown {
         Unknown::Vector(mean) if mean.iter().all(|&v| v == 0.0) => {

@@ -206,17 +206,21 @@ pub struct Overlaps {
     pub x_y: f64,
     /// What mNNO is by chance.
     pub chance: f64,
+    /// The shares of test rows whose last neighbour in X, in Y and in f(X) the tie rule chose.
+    pub tied: [f64; 3],
 }
 
 impl Measured {
     /// The means over splits.
     pub fn mean(&self) -> Overlaps {
-        let mean = |value: fn(&Overlaps) -> f64| self.splits.iter().map(value).sum::<f64>() / self.splits.len() as f64;
+        let n = self.splits.len() as f64;
+        let mean = |value: &dyn Fn(&Overlaps) -> f64| self.splits.iter().map(value).sum::<f64>() / n;
         Overlaps {
-            x_fx: mean(|of| of.x_fx),
-            y_fx: mean(|of| of.y_fx),
-            x_y: mean(|of| of.x_y),
-            chance: mean(|of| of.chance),
+            x_fx: mean(&|of| of.x_fx),
+            y_fx: mean(&|of| of.y_fx),
+            x_y: mean(&|of| of.x_y),
+            chance: mean(&|of| of.chance),
+            tied: [0, 1, 2].map(|space| mean(&|of| of.tied[space])),
         }
     }
 }
@@ -262,6 +266,7 @@ pub fn measure(
                     y_fx: y_fx.value(),
                     x_y: mnno_measures::mnno(&x, &y)?.value(),
                     chance: mnno_measures::chance(x.n(), k, neighbouring.rule),
+                    tied: [&x, &y, &mapped].map(|lists| lists.tied_rows() as f64 / lists.n() as f64),
                 });
                 add_rows(&mut of_k.rows_x_fx, &x_fx, same_rows);
                 add_rows(&mut of_k.rows_y_fx, &y_fx, same_rows);

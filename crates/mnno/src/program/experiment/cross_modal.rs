@@ -22,7 +22,7 @@ use crate::program::paired::{self, Paired};
 use crate::program::progress::{Interruption, Progress};
 use crate::program::report;
 use crate::program::searcher;
-use crate::program::training::{name_of, ridge_memory, training_memory};
+use crate::program::training::{check_batch, name_of, ridge_memory, training_memory};
 
 pub(super) const METRICS: [Metric; 2] = [Metric::Cosine, Metric::Euclidean];
 
@@ -36,6 +36,17 @@ pub(super) struct Task {
 impl Task {
     pub(super) fn direction(&self) -> &'static str {
         if self.swapped { "y->x" } else { "x->y" }
+    }
+
+    fn name(&self) -> String {
+        format!("{} {} {}", self.direction(), self.kind.name(), self.loss.name())
+    }
+
+    /// A failure of data that tells of the task.
+    fn named(&self, failure: Failure) -> Failure {
+        let Failure { code, message, hint } = failure;
+        let message = if code == code::BAD_DATA { format!("{message} ({})", self.name()) } else { message };
+        Failure { code, message, hint }
     }
 
     pub(super) fn file_name(&self) -> String {
@@ -54,8 +65,8 @@ pub(super) struct Setting<'a> {
     threads: &'a ThreadPool,
     interruption: &'a Interruption,
     budget: &'a Budget,
-    /// Where trainings are kept: of these inputs, trained like this.
-    kept: PathBuf,
+    /// What trainings depend on, but for map, direction, loss and point.
+    identity: String,
 }
 
 pub(super) fn run(args: &CrossModal, interruption: &Interruption) -> Result<(), Failure> {
@@ -63,8 +74,7 @@ pub(super) fn run(args: &CrossModal, interruption: &Interruption) -> Result<(), 
         if failure.code != code::INTERRUPTED {
             return failure;
         }
-        let grid = args.output.join("grid");
-        Failure::new(failure.code, format!("interrupted; finished trainings are kept in {}", grid.display()))
+        Failure::new(failure.code, format!("interrupted; finished trainings are kept in {}", grid(args).display()))
             .hint("the same command goes on from there")
     })
 }
@@ -79,6 +89,7 @@ fn experiment(args: &CrossModal, interruption: &Interruption) -> Result<(), Fail
     if ks.first() == Some(&0) {
         return Err(Failure::usage("k is 0: an overlap needs at least one neighbour"));
     }
+    args.losses.iter().try_for_each(|loss| check_batch(loss, args.training.batch))?;
     make_folder(&args.output)?;
     let plan = plan(args, &paired)?;
     let tasks = tasks(args);
@@ -97,7 +108,6 @@ fn experiment(args: &CrossModal, interruption: &Interruption) -> Result<(), Fail
         memory: budget.left(),
         observer: interruption,
     };
-    let kept = args.output.join("grid").join(identity(args, &paired));
     let setting = Setting {
         args,
         paired: &paired,
@@ -107,7 +117,7 @@ fn experiment(args: &CrossModal, interruption: &Interruption) -> Result<(), Fail
         threads: &threads,
         interruption,
         budget: &budget,
-        kept,
+        identity: identity(args, &paired),
     };
     let failure = |error: ExperimentError| paired.failure(error, false, &budget);
     let progress = Progress::new("neighbours of X and Y", "million pairs", interruption);
@@ -122,9 +132,9 @@ fn experiment(args: &CrossModal, interruption: &Interruption) -> Result<(), Fail
     let spaces = setting.curve_spaces(&tasks, &found).map_err(failure)?;
     for task in tasks {
         let neighbourhoods = if task.swapped { &swapped } else { &found };
-        let (cell, of_cell) = setting.run(&task, neighbourhoods, &ks)?;
+        let (cell, of_cell) = setting.run(&task, neighbourhoods, &ks).map_err(|failure| task.named(failure))?;
         if let Some(spaces) = &spaces {
-            setting.curve(&task, &cell, spaces, &mut outputs)?;
+            setting.curve(&task, &cell, spaces, &mut outputs).map_err(|failure| task.named(failure))?;
         }
         cells.push(cell_report(&task, &cell));
         splits.extend(split_rows(&task, &cell, &of_cell));
@@ -148,16 +158,24 @@ fn experiment(args: &CrossModal, interruption: &Interruption) -> Result<(), Fail
     if args.json { report::print_json(&report) } else { report::print(&tables::text(&report)) }
 }
 
+/// Where finished trainings are kept.
+fn grid(args: &CrossModal) -> PathBuf {
+    args.output.join("grid")
+}
+
 pub(super) fn self_rule(args: &CrossModal) -> SelfRule {
     args.self_rule.or_of(args.preset)
 }
 
 fn plan(args: &CrossModal, paired: &Paired) -> Result<Plan, Failure> {
     let (train, n, seed) = (paired.train, paired.n(), args.training.seed);
-    Ok(if train < n {
-        Plan::of_runs(train, n, args.runs, args.folds, seed)?
+    let plan = if train < n {
+        Plan::of_runs(train, n, args.runs, args.folds, seed)
     } else {
-        Plan::of_folds(n, args.folds, args.nested, seed)?
+        Plan::of_folds(n, args.folds, args.nested, seed)
+    };
+    plan.map_err(|error| {
+        Failure::from(error).hint("give more rows; cross-validation takes a row for each of its --folds at least")
     })
 }
 
@@ -211,7 +229,8 @@ fn take_memory(
     let pairs = paired.pairs(false);
     let units = args.hidden.iter().copied().max().unwrap_or(0);
     let of_map = |kind: &MapKind| {
-        training_memory(&widths(pairs.dx, kind.hidden(), units, pairs.dy), args.training.batch, args.training.optimizer)
+        let batch = args.training.batch.min(pairs.n());
+        training_memory(&widths(pairs.dx, kind.hidden(), units, pairs.dy), batch, args.training.optimizer)
     };
     let largest = args.maps.iter().map(of_map).max().unwrap_or(0);
     budget.take(largest * threads.current_num_threads() as u64, "training maps side by side")?;
@@ -250,14 +269,10 @@ impl Setting<'_> {
         if let Scheme::Trained(recipe) = &scheme {
             for place in 0..places {
                 let folder = if places > 1 { format!("{name}.outer-{place}") } else { name.clone() };
-                folders.push(Kept::new(self.kept.join(folder), recipe.epochs)?);
+                folders.push(Kept::new(&grid(self.args), &self.identity, &folder, recipe.epochs)?);
             }
         }
-        let progress = Progress::new(
-            &format!("{} {} {}", task.direction(), task.kind.name(), task.loss.name()),
-            "trainings",
-            self.interruption,
-        );
+        let progress = Progress::new(&task.name(), "trainings", self.interruption);
         let outcomes = |outer: Option<usize>| &folders[outer.unwrap_or(0)] as &dyn Outcomes<Failure>;
         let trained =
             self.threads.install(|| library::train(&scheme, &self.grid, &pairs, &self.plan, &outcomes, &progress));

@@ -13,7 +13,7 @@ use super::cross_modal::{METRICS, Setting, Task, self_rule};
 use super::kept::make_folder;
 use super::results::Report;
 use super::tables;
-use crate::program::args::{CrossModal, spelled};
+use crate::program::args::{CrossModal, MapKind, spelled};
 use crate::program::curve::{self, Line};
 use crate::program::curve_picture::{self, LearningCurve};
 use crate::program::failure::Failure;
@@ -33,14 +33,19 @@ pub(super) struct Outputs<'a> {
 const NAMES: [&str; 5] = ["results.json", "results.csv", "splits.csv", "table.md", "table.tex"];
 
 impl<'a> Outputs<'a> {
-    /// Refuses a folder in which an input would be overwritten.
+    /// Refuses a folder in which an input would be overwritten, or that takes no files.
     pub(super) fn new(args: &'a CrossModal, tasks: &[Task], paired: &Paired) -> Result<Self, Failure> {
         let outputs = Self { args, curves: Vec::new(), files: Vec::new() };
         let curves = tasks
             .iter()
+            .filter(|task| task.kind != MapKind::Ridge)
             .flat_map(|task| ["csv", "svg", "png"].map(|extension| curve_name(&task.file_name(), extension)));
         for name in NAMES.map(str::to_owned).into_iter().chain(curves) {
-            paired.refuse_as_output(&outputs.path(&name), &args.pairs)?;
+            let path = outputs.path(&name);
+            paired.refuse_as_output(&path, &args.pairs)?;
+            path.parent().map_or(Ok(()), make_folder)?;
+            // Made and dropped: what cannot be written is found before the trainings.
+            AtomicFile::create(&path).map_err(|e| Failure::from(e).hint("name another folder with -o"))?;
         }
         Ok(outputs)
     }
@@ -66,8 +71,6 @@ impl<'a> Outputs<'a> {
         chosen: usize,
         of_test: &Neighbourhoods,
     ) -> Result<(), Failure> {
-        // A folder that cannot be made is found before the next training.
-        make_folder(&self.path("curves"))?;
         let k = setting.curve_k();
         let split = &setting.plan.splits[0];
         let names =

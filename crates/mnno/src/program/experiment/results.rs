@@ -91,6 +91,10 @@ pub(super) struct Row {
     pub(super) y_fx: f64,
     pub(super) x_y: f64,
     pub(super) chance: f64,
+    /// Shares of test rows whose last neighbour the tie rule chose.
+    pub(super) tied_x: f64,
+    pub(super) tied_y: f64,
+    pub(super) tied_fx: f64,
     /// Rank-sum, after Bonferroni; none where every row is tied.
     pub(super) p: Option<f64>,
     /// Signed-rank, paired by row, after Bonferroni.
@@ -113,6 +117,9 @@ pub(super) struct SplitRow {
     y_fx: f64,
     x_y: f64,
     chance: f64,
+    tied_x: f64,
+    tied_y: f64,
+    tied_fx: f64,
     mse: f64,
     r2: Option<f64>,
 }
@@ -141,7 +148,7 @@ pub(super) fn rows(cells: &[CellReport], measured: &[(Task, Vec<Measured>)], sel
     let mut rows = Vec::new();
     for (cell, (_, of_cell)) in cells.iter().zip(measured) {
         for of in of_cell {
-            let Overlaps { x_fx, y_fx, x_y, chance } = of.mean();
+            let Overlaps { x_fx, y_fx, x_y, chance, tied: [tied_x, tied_y, tied_fx] } = of.mean();
             rows.push(Row {
                 direction: cell.direction,
                 map: cell.map.clone(),
@@ -153,6 +160,9 @@ pub(super) fn rows(cells: &[CellReport], measured: &[(Task, Vec<Measured>)], sel
                 y_fx,
                 x_y,
                 chance,
+                tied_x,
+                tied_y,
+                tied_fx,
                 p: p.next().flatten(),
                 p_signed_rank: paired.next().flatten(),
                 mse: cell.mse,
@@ -166,7 +176,7 @@ pub(super) fn rows(cells: &[CellReport], measured: &[(Task, Vec<Measured>)], sel
 /// The results of a task by split.
 pub(super) fn split_rows(task: &Task, cell: &Cell, measured: &[Measured]) -> Vec<SplitRow> {
     let of_split = |of: &Measured, split: usize| {
-        let Overlaps { x_fx, y_fx, x_y, chance } = of.splits[split];
+        let Overlaps { x_fx, y_fx, x_y, chance, tied: [tied_x, tied_y, tied_fx] } = of.splits[split];
         SplitRow {
             direction: task.direction(),
             map: task.kind.name(),
@@ -178,6 +188,9 @@ pub(super) fn split_rows(task: &Task, cell: &Cell, measured: &[Measured]) -> Vec
             y_fx,
             x_y,
             chance,
+            tied_x,
+            tied_y,
+            tied_fx,
             mse: cell.runs[split].mse,
             r2: cell.runs[split].r2,
         }

@@ -35,6 +35,18 @@ impl Report {
         self.rows.iter().filter(same)
     }
 
+    /// A line on ties, if there are any.
+    fn ties(&self) -> Option<String> {
+        let most = |value: fn(&Row) -> f64| 100.0 * self.rows.iter().map(value).fold(0.0, f64::max);
+        let (given, mapped) = (most(|row| row.tied_x.max(row.tied_y)), most(|row| row.tied_fx));
+        (given > 0.0 || mapped > 0.0).then(|| {
+            format!(
+                "Up to {given:.1} % of the test rows are tied across K in X or Y, and up to {mapped:.1} % in f(X): the lower row number came \
+                 first, which can lift overlaps. tied_x, tied_y and tied_fx of the results tell where.\n"
+            )
+        })
+    }
+
     /// Whether what needs no map is to be told behind a cell.
     fn is_last_of_direction(&self, number: usize) -> bool {
         self.cells.get(number + 1).is_none_or(|next| next.direction != self.cells[number].direction)
@@ -112,6 +124,7 @@ pub(super) fn text(report: &Report) -> String {
     }
     text += &choices(report);
     text += &format!("\n{MEANING}\n{}\n{ERRORS}\n", report.stars());
+    text.extend(report.ties());
     text += &report::missing(inputs(), report.dropped_rows);
     text.extend(report.outputs.iter().map(report::OutputReport::line));
     text

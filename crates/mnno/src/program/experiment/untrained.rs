@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use mnno::measures::{RatedPair, Similarity, Unknown, WordSimilarity};
+use mnno::train::MapError;
 use mnno::train::experiment::{self as library, Agreement};
 use mnno::{Kernels, Subset};
 use serde::Serialize;
@@ -108,7 +109,10 @@ pub(super) fn run(args: &Untrained, interruption: &Interruption) -> Result<(), F
         };
         let progress = Progress::new(&kind.name(), "maps", interruption);
         let run = || library::untrained(&subset, &pairs, &shape, &seeds, kernels, &progress);
-        let agreements = threads.install(run)?;
+        let agreements = threads.install(run).map_err(|error| match error {
+            MapError::Overflow { row } => vocabulary::overflow(&input, rows[row] as usize),
+            error => error.into(),
+        })?;
         let report = |agreement: &Agreement| {
             ResultReport::new(ratings[agreement.ratings].display_name(), *kind, agreement, &pairs)
         };

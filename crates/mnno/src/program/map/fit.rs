@@ -21,7 +21,7 @@ use crate::program::paired::{self, Paired, ROLES};
 use crate::program::progress::{Interruption, Progress};
 use crate::program::report::{self, FileReport, InputReport, OutputReport, counted};
 use crate::program::searcher;
-use crate::program::training::{name_of, ridge_memory, training_memory};
+use crate::program::training::{check_batch, name_of, ridge_memory, training_memory};
 
 #[derive(Serialize)]
 struct Report {
@@ -70,11 +70,13 @@ pub(super) fn run(args: &MapFit, interruption: &Interruption) -> Result<(), Fail
             .hint("set some aside with --test-share 0.2, or give --test-x and --test-y"));
     }
     let options = options(args)?;
+    check_batch(&args.loss, args.training.batch)?;
     let sizes = widths(pairs.dx, args.map.hidden(), args.hidden, pairs.dy);
     if args.map == MapKind::Ridge {
         budget.take(ridge_memory(&pairs), "ridge regression")?;
     } else {
-        budget.take(training_memory(&sizes, args.training.batch, args.training.optimizer), "training the map")?;
+        let batch = args.training.batch.min(split.train.len());
+        budget.take(training_memory(&sizes, batch, args.training.optimizer), "training the map")?;
     }
     if args.mnno {
         let lists = 3 * Neighbours::memory(paired.n(), args.k) + 4 * (paired.n() * pairs.dx.max(pairs.dy)) as u64;

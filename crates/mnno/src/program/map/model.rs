@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use mnno::store::{Tensor, TensorFile, read_tensors};
+use mnno::store::{StoreError, Tensor, TensorFile, read_tensors};
 use mnno::train::{Activation, Layer, Map, MapError};
 use serde::{Deserialize, Serialize};
 
@@ -56,6 +56,9 @@ pub(super) enum Training {
     },
 }
 
+const NO_MAP: &str =
+    "the map, a safetensors file of mnno map fit, comes before the rows; is this another file, or a damaged one?";
+
 /// The content of the file of a map.
 pub(super) fn content(map: &Map, description: &Description) -> Result<TensorFile, Failure> {
     let json = serde_json::to_string(description)
@@ -72,7 +75,11 @@ pub(super) fn content(map: &Map, description: &Description) -> Result<TensorFile
 
 /// Reads a map and what is known of it.
 pub(super) fn read(path: &Path, memory: u64) -> Result<(Map, Description), Failure> {
-    let file = read_tensors(path, memory)?;
+    let file = read_tensors(path, memory).map_err(|error| {
+        let is_malformed = matches!(error, StoreError::Malformed { .. });
+        let failure = Failure::from(error);
+        if is_malformed { failure.hint(NO_MAP) } else { failure }
+    })?;
     let bad = |what: String| {
         Failure::bad_data(format!("{}: {what}", path.display())).hint("mnno map fit writes files of maps")
     };
