@@ -119,7 +119,7 @@ struct Line {
 }
 
 /// The lines of a text behind its comments, in cells: separated by tabs if the first line has any, by commas if that makes
-/// three cells of it, or two of it or of the next with `word1#word2` in one of them; else by blanks.
+/// three cells of it, or two where it or the next begins with `word1#word2`; else by blanks.
 fn lines(text: &str) -> Box<dyn Iterator<Item = csv::Result<Line>> + '_> {
     let is_comment = |line: &str| line.trim().is_empty() || line.starts_with('#');
     let skipped = text.lines().take_while(|line| is_comment(line)).count();

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use mnno::measures::MeasureError;
 use mnno::train::experiment::{self as library, Cell, Curve, CurvePoint, Measured, Plan, Scheme};
 use mnno::train::{
     ExperimentError, Grid, Lambda, Loss, Neighbourhoods, Neighbouring, Outcomes, Pairs, Pieces, Recipe, of_test_rows,
@@ -87,7 +88,7 @@ fn experiment(args: &CrossModal, interruption: &Interruption) -> Result<(), Fail
     ks.sort_unstable();
     ks.dedup();
     if ks.first() == Some(&0) {
-        return Err(Failure::usage("k is 0: an overlap needs at least one neighbour"));
+        return Err(Failure::usage(MeasureError::KZero.to_string()));
     }
     args.losses.iter().try_for_each(|loss| check_batch(loss, args.training.batch))?;
     make_folder(&args.output)?;

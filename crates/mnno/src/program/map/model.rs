@@ -56,6 +56,7 @@ pub(super) enum Training {
     },
 }
 
+/// A hint for what is no safetensors file.
 const NO_MAP: &str =
     "the map, a safetensors file of mnno map fit, comes before the rows; is this another file, or a damaged one?";
 
